@@ -18,7 +18,6 @@ from torch import Tensor, nn
 from benchmarks.measure import Measured, Settings, compare
 from benchmarks.steps import transformers_sizes
 from reservoir.layers import sinusoids
-from reservoir.layers.linear import packed_for_inference
 from reservoir.models import EncoderDecoder
 from reservoir.training.translation import BOS, EOS, Decoding, beam_search
 from reservoir_lab import recipes
@@ -50,9 +49,7 @@ def beside(model: EncoderDecoder, sources: Sequence[Sequence[int]], settings: Se
         RuntimeError: they find different translations.
     """
     batches = in_batches(sources)
-    # Either side lays its matrices out before it is timed: CTranslate2 when it reads them, `translate` for all batches.
-    laid_out = packed_for_inference(model, rows=SENTENCES * BEAM)
-    with torch.inference_mode(), laid_out, tempfile.TemporaryDirectory() as folder:
+    with torch.inference_mode(), tempfile.TemporaryDirectory() as folder:
         theirs = engine(peer(model), Path(folder) / "engine")
         differ = sum(
             a != b for batch in batches for a, b in zip(search(model, batch), theirs(batch), strict=True)

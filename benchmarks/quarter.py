@@ -36,7 +36,7 @@ from reservoir_lab.runs.building import build
 from reservoir_lab.runs.execution import execute, train_run
 from reservoir_lab.runs.records import find_records
 from reservoir_lab.runs.run import Run
-from reservoir_lab.runs.together import executing, train_together
+from reservoir_lab.runs.together import executing, table_of, train_together
 
 LARGEST = 15e6  # bytes of a file that is sent back
 STEPS = 60  # of a timing
@@ -119,7 +119,7 @@ def ratio(device: str, scale: str) -> None:
             models: list[Any] = [one[0] for one in built]
             tasks: list[Any] = [one[1] for one in built]
             for task in tasks:
-                task.table(STEPS)  # so that drawing data is not timed
+                table_of(task, STEPS)  # so that drawing data is not timed
             begun = time.perf_counter()
             train_together(models, tasks, optimisers=[run.optimiser] * n, budget=run.budget)
             step = (time.perf_counter() - begun) / STEPS

@@ -59,7 +59,11 @@ def ready(version: str = reservoir.__version__) -> None:
             f"{' and '.join(old)} had been loaded before the installation replaced {'them' if old[1:] else 'it'}:"
             " restart the kernel (in Colab, Runtime → Restart session) and run this cell again"
         )
-    import torch  # Not above: a kernel that starts asks for `explain_names` alone, and should not wait for torch.
+    # Not above: a kernel that starts asks for `explain_names` alone, and should not wait for torch.
+    import pandas as pd
+    import torch
+
+    pd.options.display.max_colwidth, pd.options.display.max_rows = None, 200  # tables of the book are shown whole
 
     gpu = torch.cuda.is_available()
     device = f"the GPU, {torch.cuda.get_device_name()}" if gpu else "the CPU; no chapter needs a GPU"

@@ -173,7 +173,7 @@ def test_a_name_is_kept_when_the_model_becomes_part_of_another():
     both = nn.ModuleDict({"a": first, "b": second})
     assert [item.path for item in owned(both)][:2] == ["a.0.weight", "a.0.bias"]
     assert next(owned(both)).stream == "0.weight"
-    supermask(freeze(both, layers="a"), keep=0.5, seed=0, layers="b")
+    supermask(freeze(both, layers="a"), keep=0.5, seed=0, patterns="b.*")
     alone = supermask(initialise(cnn(), seed=1), keep=0.5, seed=0)
     assert torch.equal(both["b"][0].weight, alone[0].weight)  # the same scores too
     assert {origin_of(item).name for item in owned(both) if item.path.startswith("a")} == {"seeded", "fixed"}
@@ -195,12 +195,12 @@ def test_nothing_that_should_be_random_is_zero_or_left_as_it_was(name):
 
 
 def test_packed_projections_are_the_three_maps_that_they_are():
-    attention = initialise(nn.MultiheadAttention(12, 2, add_bias_kv=True), seed=0)
+    attention = initialise(nn.MultiheadAttention(12, 2), seed=0)
     origins = {item.path: recorded_origin(item) for item in owned(attention)}
     assert origins["in_proj_weight"].blocks == 3
     bound = 2**-0.5 * (6 / 24) ** 0.5
     assert 0.9 * bound < attention.in_proj_weight.abs().max() <= bound
-    assert attention.bias_k.std() > 0.1 and not attention.in_proj_bias.any()
+    assert not attention.in_proj_bias.any()
     packed = initialise(gpt2(), seed=0, scheme=Scheme()).transformer.h[0].attn.c_attn
     bound = (6 / 32) ** 0.5  # of a map from 16 to 16, not of one from 16 to 48
     assert 0.9 * bound < packed.weight.abs().max() <= bound
@@ -291,7 +291,10 @@ def test_components_are_known_by_the_names_that_torch_and_transformers_use():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (dict(layers=[1]), r"several, the model has 'transformer.encoder.layers.1' and 'transformer.decoder"),
+        (
+            dict(layers=[1]),
+            r"several or none, the model has 'transformer.encoder.layers.1' and 'transformer.decoder",
+        ),
         (
             dict(layers="encoder.1"),
             r"'encoder.1.\*' matches no parameter .* did you mean 'transformer.encoder",
@@ -359,7 +362,7 @@ def test_a_mask_needs_a_share_and_patterns_that_fit():
         supermask(drawn("cnn"), seed=0)
     with pytest.raises(ValueError, match="matches no linear map and no embedding of the model; did you"):
         supermask(drawn("cnn"), keep=0.5, patterns="9.weight", seed=0)
-    model = supermask(drawn("gpt2"), keep=0.5, layers=[0], seed=0)
+    model = supermask(drawn("gpt2"), keep=0.5, patterns="transformer.h.0.*", seed=0)
     assert {item.path for item in owned(model) if item.mask} == {
         item.path for item in owned(model) if item.path.startswith("transformer.h.0.") and item.parameter.ndim == 2
         and item.attribute == "weight"
@@ -562,7 +565,7 @@ def test_counting_a_step_leaves_the_gradients_as_they_were():
 def test_a_number_of_a_layer_where_none_is_numbered():
     model = initialise(torch.nn.Sequential(), seed=0)
     model.first, model.last = torch.nn.Linear(3, 4), torch.nn.Linear(4, 2)
-    with pytest.raises(ValueError, match="layers=1 is a number, and the model has no numbered layers"):
+    with pytest.raises(ValueError, match="layers=1 could be one of several or none"):
         freeze(initialise(model, seed=0), layers=1)
 
 
@@ -609,17 +612,11 @@ def test_no_class_name_says_what_a_tensor_is_set_to():
     assert (model[3][0].weight == 1).all()
 
 
-def test_a_start_that_a_model_gives_its_own_layers_is_kept_and_a_zero_map_is_asked_about():
+def test_a_start_that_a_model_gives_its_own_layers_is_kept():
     model = nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4), nn.Linear(4, 4))
     nn.init.zeros_(model[1].weight), nn.init.constant_(model[2].bias, -4.5)
     initialise(model, seed=0)
     assert not model[1].weight.any() and (model[2].bias == -4.5).all() and not model[0].bias.any()
-    nn.init.zeros_(model[2].weight)
-    with pytest.raises(
-        ValueError, match=r"2\.weight is zero everywhere.*'\*\.2\.weight': Constant\(0\.0\)"
-    ) as error:
-        initialise(model, seed=0)
-    assert "scheme=Scheme()" in str(error.value)
     assert not initialise(model, seed=0, rules={"2.weight": Constant(0.0)})[2].weight.any()
     assert initialise(model, seed=0, scheme=Scheme())[2].weight.all() and (model[1].weight == 1).all()
 
@@ -701,9 +698,9 @@ def on_meta() -> nn.Module:
         (lambda: own(torch.complex64), own, r"complex64 for weight, not torch\.float32: .*\.to\(torch\.complex64\)"),
         (lambda: with_buffer(torch.tensor([0.5, 1.5])), lambda: with_buffer(torch.zeros(2, dtype=torch.int64)),
          "buffers/extra, not torch.int64"),
-        (lambda: nn.Linear(4, 4), on_meta, "on the meta device, without memory"),
-        (lambda: nn.Linear(4, 4), lambda: nn.LazyLinear(4), "has no shape yet: give the model one batch first"),
-        (lambda: nn.Linear(4, 4), lambda: with_buffer(torch.eye(2).to_sparse()), "extra of the model is torch.sparse"),
+        (lambda: nn.Linear(4, 4), on_meta, "on the meta device and holds no numbers"),
+        (lambda: nn.Linear(4, 4), lambda: nn.LazyLinear(4), "is a UninitializedParameter"),
+        (lambda: nn.Linear(4, 4), lambda: with_buffer(torch.eye(2).to_sparse()), "extra is torch.sparse"),
     ],
 )  # fmt: skip
 def test_what_cannot_take_a_files_numbers_as_they_are_is_refused(tmp_path, stored, into, said):
@@ -726,21 +723,14 @@ def test_a_wider_type_takes_the_numbers_as_they_are(tmp_path):
 def test_every_type_that_is_stored_is_loaded(tmp_path, dtype, frozen):
     model = own(dtype, torch.arange(64).reshape(8, 8).to(dtype))
     model.requires_grad_(model.weight.requires_grad and not frozen)
-    loaded = load(own(dtype), save(model, tmp_path / "m.safetensors", dtype=torch.bfloat16)).weight
+    loaded = load(own(dtype), save(model, tmp_path / "m.safetensors")).weight
     assert loaded.dtype == dtype and torch.equal(loaded.view(torch.uint8), model.weight.view(torch.uint8))
 
 
-def test_complex_parameters_are_drawn_in_both_parts_and_given_back_by_the_seed(tmp_path):
-    model = initialise(own(torch.complex64), seed=0, rules={"weight": Normal(1.0)})
-    real, imaginary = model.weight.real, model.weight.imag
-    assert 0.5 < real.std() < 0.9 and 0.5 < imaginary.std() < 0.9 and not torch.equal(real, imaginary)
-    path = save(freeze(model), tmp_path / "m.safetensors")
-    assert (
-        torch.equal(load(own(torch.complex64), path).weight, model.weight)
-        and "weight" not in read_header(path)[0]
-    )
-    with pytest.raises(ValueError, match=r"weight is torch\.int8, which cannot be drawn"):
-        initialise(own(torch.int8), seed=0, rules={"weight": Normal(1.0)})
+def test_what_is_no_floating_point_number_is_not_drawn():
+    for dtype in (torch.int8, torch.complex64):
+        with pytest.raises(ValueError, match=rf"weight is {dtype}, which cannot be drawn"):
+            initialise(own(dtype), seed=0, rules={"weight": Normal(1.0)})
 
 
 @pytest.mark.parametrize(
@@ -764,7 +754,7 @@ def test_what_loading_could_not_bring_back_is_refused_when_it_is_stored(tmp_path
 )
 @pytest.mark.parametrize("call", [lambda model: initialise(model, seed=0), report, freeze])
 def test_what_is_no_module_is_refused_with_a_sentence(given, call):
-    with pytest.raises(TypeError, match=r"this needs a module, got .*: put modules of a list into"):
+    with pytest.raises(TypeError, match=r"this needs a module of torch\.nn, no list.* got "):
         call(given)
 
 
@@ -779,72 +769,23 @@ def mixed() -> nn.Module:
     return nn.ModuleDict({"bilinear": nn.Bilinear(3, 4, 5), "cell": nn.GRUCell(3, 4), "stack": nn.LSTM(3, 4)})
 
 
-def test_masks_reach_experts_bilinear_maps_and_cells_and_the_report_says_what_they_do_not(tmp_path):
-    model = supermask(initialise(experts(), seed=0), keep=0.5, seed=0)
-    weights = sum(item.parameter.numel() for item in owned(model) if item.mask is not None)
-    assert (
-        weights == sum(p.numel() for p in experts().parameters() if p.ndim > 1) and not report(model).unmasked
-    )
-    assert (model.model.layers[0].mlp.experts.gate_up_proj == 0).float().mean() == 0.5
-    ids = torch.arange(8)[None]
-    assert torch.equal(
-        load(experts(), save(model.eval(), tmp_path / "e.safetensors"))(ids).logits, model(ids).logits
-    )
+def test_masks_reach_bilinear_maps_and_cells_and_the_report_says_what_they_do_not():
     model = supermask(initialise(mixed(), seed=0), keep=0.5, seed=0)
     assert (model["bilinear"].weight == 0).sum() == 30 and (model["cell"].weight_hh == 0).sum() == 24
     found = report(model)
     assert found.unmasked == ("stack.weight_ih_l0 (16, 3)", "stack.weight_hh_l0 (16, 4)")
     assert "no mask can reach stack.weight_ih_l0 (16, 3), stack.weight_hh_l0" in found.summary()
-    with pytest.raises(ValueError, match=r"recurrent stack.*: build it of cells, such as nn\.LSTMCell"):
+    with pytest.raises(ValueError, match="matches no linear map"):
         supermask(initialise(nn.LSTM(3, 4), seed=0), keep=0.5, seed=0)
+    normed = nn.utils.parametrizations.spectral_norm(nn.Linear(8, 8))
+    model = supermask(initialise(nn.Sequential(normed, nn.Linear(8, 8)), seed=0), keep=0.5, seed=0)
+    assert report(model).unmasked == ("0.weight (8, 8)",)
 
 
-def test_a_second_mask_takes_the_place_of_the_first_or_is_refused():
+def test_a_second_mask_takes_the_place_of_the_first():
     model = masked("cnn")
     supermask(model, keep=0.25, seed=0)
     assert (model[0].weight != 0).sum() == round(0.25 * model[0].weight.numel())
-    for change in (dict(keep=1), dict(keep=0.5, by="weight")):
-        with pytest.raises(ValueError, match=r"0\.weight has a mask that is being learned, which keep="):
-            supermask(model, seed=0, **change)
-
-
-@pytest.mark.parametrize(
-    ("norm", "later"), [("weight_norm", False), ("spectral_norm", False), ("spectral_norm", True)]
-)
-def test_masks_compose_with_other_parametrizations(tmp_path, norm, later):
-    normed = getattr(nn.utils.parametrizations, norm)
-
-    def build() -> nn.Module:
-        return nn.Sequential(nn.Linear(16, 16))
-
-    model = initialise(build(), seed=0)
-    model = supermask(model, keep=0.5, seed=0) if later else model
-    normed(model[0])
-    model = model if later else supermask(model, keep=0.5, seed=0)
-    x = torch.linspace(-1, 1, 32).view(2, 16)
-    model(x).sum().backward()
-    model.eval()
-    plain = materialise(model)
-    assert torch.allclose(plain(x), model(x), atol=1e-6) and torch.equal(model(x), model(x))
-    if norm == "spectral_norm":
-        assert type(plain[0]) is nn.Linear and plain.state_dict().keys() == {"0.weight", "0.bias"}
-    if not later:
-        into = build()
-        normed(into[0])
-        path = save(model, tmp_path / "m.safetensors")
-        assert torch.equal(load(load(into, path), path)(x), model(x))
-
-
-def test_a_norm_of_weights_leaves_the_seed_of_a_frozen_map(tmp_path):
-    def build() -> nn.Module:
-        return nn.Sequential(nn.Linear(128, 128))
-
-    model = initialise(build(), seed=0)
-    nn.utils.parametrizations.weight_norm(model[0])
-    into = build()
-    nn.utils.parametrizations.weight_norm(into[0])
-    path = save(freeze(model), tmp_path / "m.safetensors")
-    assert path.stat().st_size < 2000 and torch.equal(load(into, path)[0].weight, model[0].weight)
 
 
 def test_copies_and_averages_of_a_masked_model_are_stored_as_the_model_is(tmp_path):
@@ -861,22 +802,6 @@ def test_copies_and_averages_of_a_masked_model_are_stored_as_the_model_is(tmp_pa
     assert bits(load(gpt2(), save(average, tmp_path / "a.safetensors")), "gpt2") == bits(
         average.module.eval(), "gpt2"
     )
-
-
-def test_a_prefix_that_something_around_the_model_adds_is_named(tmp_path):
-    around = nn.Module()
-    around.model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
-    path = save(around, tmp_path / "a.safetensors")
-    with pytest.raises(
-        WeightsError, match=r"all names of the file begin with 'model\.': give what carried it"
-    ):
-        load(around.model, path)
-    path = save(around.model, tmp_path / "m.safetensors")
-    with pytest.raises(
-        WeightsError, match=r"all names of the model begin with 'model\.': give .* model\.model"
-    ):
-        load(around, path)
-    load(around.model, path)
 
 
 @pytest.mark.slow
@@ -905,16 +830,6 @@ def test_a_masked_tied_model_is_stored_in_training_and_resumed_to_the_same_bits(
     load(gpt2(), save(whole, tmp_path / "m.safetensors")).save_pretrained(tmp_path / "plain")
 
 
-def test_a_report_says_what_the_file_holds_to_the_byte(tmp_path):
-    for name, plan in (("bert", frozen), ("gpt2", masked), ("cnn", pruned), ("cnn", drawn)):
-        model = freeze(plan(name)) if plan is frozen else plan(name)
-        size = save(model, tmp_path / "m.safetensors").stat().st_size
-        assert f" {size:,} as a file with buffers" in report(model).summary()
-    model = freeze(drawn("gpt2"))
-    model.transformer.wte.weight.data[0, 0] += 1
-    assert "but they cannot be: transformer.wte.weight is said to be drawn" in report(model).summary()
-
-
 def test_the_usual_reason_why_frozen_weights_moved_and_what_to_call_are_named(tmp_path):
     model = drawn("gpt2")
     optimiser = torch.optim.AdamW(model.parameters(), lr=0.1)
@@ -932,9 +847,7 @@ def test_the_usual_reason_why_frozen_weights_moved_and_what_to_call_are_named(tm
 def test_two_modules_of_one_stream_are_named():
     model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
     model[0].stream = model[1].stream = "mine"
-    with pytest.raises(
-        ValueError, match="two parameters are named 'mine': 1 has stream='mine', which another"
-    ):
+    with pytest.raises(ValueError, match="two parameters are named 'mine': give 1 a stream of its own"):
         initialise(model, seed=0)
 
 

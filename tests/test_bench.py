@@ -163,7 +163,9 @@ def test_a_seed_draws_its_data_again(task):
     assert not torch.equal(first.y, other.y)
 
 
-@pytest.mark.parametrize(("task", "row"), [pair for pair in bench.table() if pair[1] in bench.ROWS])
+@pytest.mark.parametrize(
+    ("task", "row"), [pair for pair in bench.table() if bench.make(*pair, "smoke").start is None]
+)
 def test_every_row_trains_and_scores(task, row):
     run = bench.make(task, row, "smoke").evolve(recipe=f"bench/{task}/{row}")
     assert run_from_json(run.to_json()) == run

@@ -4,7 +4,7 @@ import pytest
 
 from reservoir.weights import report
 from reservoir_lab import recipes
-from reservoir_lab.recipes.large import FAMILIES
+from reservoir_lab.recipes.ladder import FAMILIES
 from reservoir_lab.runs.building import outline
 
 NAMES = [name for name in recipes.names() if name.partition("/")[0] in FAMILIES or name == "wmt/base-random"]

@@ -9,7 +9,7 @@ from reservoir.models import EncoderDecoder, EncoderDecoderConfig
 from reservoir.weights import Freeze, Mask, initialise, owned, report
 from reservoir_lab import recipes
 from reservoir_lab.launch.cost_model import plan
-from reservoir_lab.recipes.combinations import ELSEWHERE, LONGER, PERCENTAGES, ROWS, TASK
+from reservoir_lab.recipes.components import COMBINED, ELSEWHERE, LONGER, PERCENTAGES, TASK
 from reservoir_lab.recipes.universal import RATES
 from reservoir_lab.runs import start
 from reservoir_lab.runs.building import build, load_trained, outline
@@ -27,7 +27,7 @@ def moving(name: str, scale: str = "laptop") -> set[str]:
 
 
 @pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("row", COMBINED)
 def test_a_translator_differs_from_chapter_4s_in_what_it_is_a_test_of(row, scale):
     run, base = (
         recipes.get(f"{name}", scale=scale) for name in (f"combinations/{row}", "components/baseline")

@@ -154,7 +154,7 @@ def test_no_translation_is_longer_than_its_limit():
 
 
 def test_watching_sees_the_prefixes_and_their_probabilities():
-    model, steps = made(seed=1), []
+    model, steps = made(seed=0), []
     src = padded([[4, 5, 6]])
     beam_search(model, src, beam=3, max_length=6, watch=lambda *seen: steps.append(seen))
     assert steps

@@ -9,19 +9,15 @@ from small import files
 from stand_in import MixedDevices, OnGPU, gpu_stand_in
 
 from reservoir.layers import fourier
-from reservoir.layers.mixing import _real_part
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig, from_pretrained, save_pretrained
 from reservoir.training import Decoding, Saved, Started, translate
 from reservoir.weights import (
     Freeze,
     Mask,
     Seeded,
-    Stream,
-    draws,
     freeze,
     initialise,
     largest,
-    streaming,
     supermask,
 )
 from reservoir.weights.initialisation import KaimingUniform
@@ -139,7 +135,7 @@ def test_a_fourier_transform_is_the_same_on_a_gpu(gpu, shape, length):
     x = torch.randn(shape, generator=torch.Generator().manual_seed(0))
     there = x.to("cuda").requires_grad_()
     torch.testing.assert_close(
-        _real_part(there.detach(), length or shape[1]).cpu(), fourier(x, length=length)
+        fourier(there.detach(), length=length).cpu(), fourier(x, length=length)
     )  # what autograd calls sees the stand-in as a processor
     mixed = fourier(there, length=length)
     torch.testing.assert_close(mixed.detach().cpu(), fourier(x, length=length))
@@ -147,26 +143,9 @@ def test_a_fourier_transform_is_the_same_on_a_gpu(gpu, shape, length):
     torch.testing.assert_close(there.grad.cpu(), fourier(torch.ones(shape), length=length))
 
 
-def test_draws_on_a_gpu_take_larger_pieces_and_have_the_same_bits(gpu, monkeypatch):
-    pieces, blocks = [], Stream._blocks
-    monkeypatch.setattr(draws, "CHUNK_BLOCKS", 2)
-    monkeypatch.setattr(draws, "GPU_BLOCKS", 5)
-    monkeypatch.setattr(
-        Stream,
-        "_blocks",
-        lambda self, low, high, device: pieces.append(high - low) or blocks(self, low, high, device),
-    )
-    found = {}
-    for device in ("cpu", "cuda"):
-        pieces.clear()
-        found[device] = Stream(3, "name").words(0, 48, device=device)
-        assert max(pieces) == (2 if device == "cpu" else 5) and sum(pieces) == 12
-    assert found["cuda"].is_cuda and torch.equal(found["cuda"].cpu(), found["cpu"])
-
-
 def test_half_precision_comes_back_from_a_transform_as_it_was(gpu):
     x = torch.randn(2, 4, 6).to(torch.bfloat16)
-    found = _real_part(x.to("cuda"), 5)
+    found = fourier(x.to("cuda"), length=5)
     assert found.dtype == torch.bfloat16
     torch.testing.assert_close(found.cpu(), fourier(x, length=5))
 
@@ -182,16 +161,12 @@ def test_a_gpu_selects_the_same_scores_and_the_first_of_equal_ones(gpu, n, value
         largest(scores.to("cuda"), 1)
 
 
-@pytest.mark.parametrize("tile", [1, 12, 2**22])
-def test_a_gpu_looks_up_the_rows_of_a_table_that_it_draws_in_few_large_tiles(gpu, monkeypatch, tile):
-    monkeypatch.setattr(streaming, "GPU_TILE", tile)
+def test_a_gpu_looks_up_the_rows_of_a_table_that_it_draws(gpu):
     origin, shape = Seeded(7, "table", KaimingUniform(), zero_row=0), torch.Size((9, 4))
     bits = pack(torch.arange(36).reshape(9, 4) % 3 > 0)
     here, there = TiledWeight(origin, shape, bits=bits), TiledWeight(origin, shape, bits=bits).to("cuda")
     ids = torch.tensor([[0, 8, 3], [3, 1, 8]])
     assert torch.equal(there.look_up(ids.to("cuda")).cpu(), here.whole()[ids])
-    assert len(list(there.tiles())) == math.ceil(9 / max(1, tile // 4))
-    assert [len(part) for part in here.tiles()] == [9]
 
 
 @pytest.mark.parametrize("masked", [False, True])

@@ -1,7 +1,5 @@
 """Echo states: the update, reservoirpy's numbers, a spectral radius without LAPACK, what a reservoir forgets."""
 
-import itertools
-
 import numpy as np
 import pytest
 import torch
@@ -11,7 +9,6 @@ from small import noise
 
 from reservoir.layers import Linear
 from reservoir.reservoirs import (
-    DeepEchoState,
     EchoState,
     SpectralRadius,
     echo_state,
@@ -155,19 +152,17 @@ def test_reservoirpy_agrees_to_twelve_digits(leak, bias, radius):
 
 
 def test_a_state_can_be_taken_up_where_it_was_left():
-    for reservoir in (made(leak=0.4), deep()):
-        u = noise(20, 2)
-        whole = reservoir(u)
-        rest = reservoir(u[8:], start=whole[7])
-        assert torch.allclose(rest, whole[8:], rtol=0, atol=1e-14)
-        assert torch.allclose(reservoir.step(whole[7], u[8]), whole[8], rtol=0, atol=1e-14)
-        assert torch.equal(reservoir(u, washout=5), whole[5:])
+    reservoir, u = made(leak=0.4), noise(20, 2)
+    whole = reservoir(u)
+    rest = reservoir(u[8:], start=whole[7])
+    assert torch.allclose(rest, whole[8:], rtol=0, atol=1e-14)
+    assert torch.allclose(reservoir.step(whole[7], u[8]), whole[8], rtol=0, atol=1e-14)
+    assert torch.equal(reservoir(u, washout=5), whole[5:])
 
 
 def test_a_batch_is_its_sequences_one_by_one():
-    for reservoir in (made(leak=0.4), deep()):
-        u = noise(4, 15, 2)
-        assert torch.allclose(reservoir(u), torch.stack([reservoir(one) for one in u]), rtol=0, atol=1e-14)
+    reservoir, u = made(leak=0.4), noise(4, 15, 2)
+    assert torch.allclose(reservoir(u), torch.stack([reservoir(one) for one in u]), rtol=0, atol=1e-14)
 
 
 def test_a_state_knows_its_past_and_not_its_future():
@@ -228,30 +223,6 @@ def test_gradients_flow_through_it_to_what_lies_below():
     assert below.weight.grad.abs().sum() > 0 and echo.W.grad is None and torch.equal(before, echo.W)
 
 
-# ---- layers on layers ------------------------------------------------------------------------------------------------
-
-
-def deep(sizes=(20, 15, 10)) -> DeepEchoState:
-    wide = (2, *sizes)
-    layers = [
-        EchoState(a, b, stream=f"echo.{i}", leak=0.5) for i, (a, b) in enumerate(itertools.pairwise(wide))
-    ]
-    return initialise(DeepEchoState(layers), seed=0)
-
-
-def test_each_layer_is_driven_by_the_one_below():
-    stack, u = deep(), noise(12, 2)
-    first, second, third = stack(u).split([20, 15, 10], -1)
-    assert torch.equal(first, stack.layers[0](u))
-    assert torch.allclose(second, stack.layers[1](first), rtol=0, atol=1e-14)
-    assert torch.allclose(third, stack.layers[2](second), rtol=0, atol=1e-14)
-
-
-def test_layers_have_streams_of_their_own():
-    same = initialise(DeepEchoState([EchoState(2, 2, stream=f"e.{i}") for i in range(2)]), seed=0)
-    assert not torch.equal(same.layers[0].W_in, same.layers[1].W_in)
-
-
 # ---- errors ----------------------------------------------------------------------------------------------------------
 
 
@@ -262,9 +233,10 @@ def test_layers_have_streams_of_their_own():
         (lambda: EchoState(1, 5, stream="e", leak=1.5), r"leak must be in \(0, 1\], got 1.5"),
         (lambda: EchoState(0, 5, stream="e"), "at least 1"),
         (lambda: made()(noise(5, 3)), r"u must be \(time, 2\)"),
-        (lambda: made()(noise(5, 2), washout=5), "washout must leave a state of the 5 steps, got 5"),
-        (lambda: DeepEchoState([]), "at least one"),
-        (lambda: DeepEchoState([made(2, 5), made(4, 5)]), "takes 4 inputs.*has 5 units"),
+        (
+            lambda: made()(noise(5, 2), washout=5),
+            r"washout must be in \[0, 5\), got 5; a state has to be left",
+        ),
     ],
 )
 def test_a_wrong_argument_is_named(wrong, named):

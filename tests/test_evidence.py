@@ -24,7 +24,7 @@ def test_runs_are_counted_and_not_typed():
     laptop, full = (evidence.run_at(scale) for scale in ("laptop", "full"))
     recorded = {(record.recipe, record.scale) for record in all_records()}
     for scale, found in (("laptop", laptop), ("full", full)):
-        names = comparisons()["poster/big"].names
+        names = {one for names in comparisons()["poster/big"].recipes.values() for one in names}
         assert found.loc["poster/big", f"run at {scale}"] == sum((name, scale) in recorded for name in names)
     assert (laptop["with a recipe"] + laptop["without, for a reason"] == laptop["entries"]).all()
 

@@ -395,21 +395,21 @@ def test_answers_open_when_they_are_asked_for_and_bars_say_what_they_hold(tmp_pa
         complaints = []
         browser, page = opened_at(address.replace("/?", f"/lab/tree/{chapter}?"), playwright, chromium)
         page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
-        asked = page.locator(".jp-MarkdownCell", has_text="on top of the one. What does it answer?").first
+        asked = page.locator(".jp-MarkdownCell", has_text="How many does this stack answer?").first
         asked.scroll_into_view_if_needed()
-        answer = page.locator("details", has_text="As much as the one layer alone").first
+        answer = page.locator("details", has_text="As many as the one layer alone").first
         result = page.locator(".jp-CodeCell", has_text="Figure: brackets that are named right").first
         expect(answer.locator("summary").first).to_have_text(lab_answer())
-        expect(answer.get_by_text("With a whole random layer, attention included")).to_be_hidden()
+        expect(answer.get_by_text("With a whole random layer on top, attention included")).to_be_hidden()
         expect(result.locator(".js-plotly-plot, .jp-RenderedPlotly")).to_have_count(0)
         expect(result.locator(".book-caption")).to_be_hidden()
         expect(result.locator(".jp-InputPlaceholder")).to_contain_text("Figure: brackets that are named")
         for _ in range(60):  # a text that is shown anew while the notebook loads is folded again
-            if answer.get_by_text("With a whole random layer, attention included").is_visible():
+            if answer.get_by_text("With a whole random layer on top, attention included").is_visible():
                 break
             answer.locator("summary").first.click()
             page.wait_for_timeout(1000)
-        expect(answer.get_by_text("With a whole random layer, attention included")).to_be_visible()
+        expect(answer.get_by_text("With a whole random layer on top, attention included")).to_be_visible()
         expect(result.locator(".js-plotly-plot")).to_be_visible()
         expect(result.locator(".book-caption")).to_be_visible()
         # JupyterLab's own layout of lists in outputs does not scramble an explorable's.

@@ -10,7 +10,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from reservoir.models import EncoderDecoderConfig
 from reservoir.models.stack import LAYER_KINDS, stack
-from reservoir.training.flops import layer_cost, stack_cost
+from reservoir.training.flops import layer_cost
 from reservoir.weights import Freeze, freeze, initialise, report, reservoir_layers
 from reservoir_book.explorables import LayerStack
 from reservoir_book.explorables.layer_stack import recorded
@@ -52,11 +52,10 @@ def counted(letters: str, kind: str, below: bool) -> tuple[float, float]:
 @pytest.mark.parametrize("letters", STACKS)
 @pytest.mark.parametrize("below", [True, False])
 def test_the_closed_form_is_what_torch_counts(letters, kind, below):
-    kinds = ["transformer" if letter == "L" else kind for letter in letters]
-    costs = stack_cost(letters, kinds, below=below, **SIZES)
+    costs = LayerStack(stack=letters, kind=kind, embeddings=below, records={}, **SIZES).costs()
     forward, backward = counted(letters, kind, below)
-    assert sum(cost.forward for cost, _, _ in costs) == pytest.approx(forward)
-    assert sum(inputs + weights for _, inputs, weights in costs) == pytest.approx(backward)
+    assert sum(cost["forward"] for cost in costs) == pytest.approx(forward)
+    assert sum(cost["inputs"] + cost["weights"] for cost in costs) == pytest.approx(backward)
 
 
 @pytest.mark.parametrize("kind", LAYER_KINDS)

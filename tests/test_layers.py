@@ -24,10 +24,10 @@ from reservoir.layers import (
     attend,
     sinusoids,
 )
-from reservoir.layers.attention import attention_weights, softmax
-from reservoir.layers.linear import ROWS, linear, packed_for_inference, pad_rows
+from reservoir.layers.linear import ROWS, linear, pad_rows
+from reservoir.layers.mixing import attention_weights, softmax
 from reservoir.models import LanguageModelConfig
-from reservoir.weights import FixedMask, initialise
+from reservoir.weights import initialise
 
 D, HEADS = 16, 4
 
@@ -421,24 +421,3 @@ def test_a_hand_written_loop_over_weights_that_nobody_drew_is_told_what_to_call(
     layer.weight.data.normal_()  # by hand, as far as it is filled
     layer.bias.data.zero_()
     assert layer(torch.ones(1, 4)).isfinite().all()
-
-
-@pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="PyTorch was built without oneDNN")
-@pytest.mark.parametrize("rows", [1, 31, 32, 33, ROWS + 1])
-def test_packed_products_are_the_plain_ones_and_see_the_mask(rows):
-    layer = drawn(Linear(D, 3 * D, stream="l"))
-    layer.mask = FixedMask(torch.rand(3 * D, D) < 0.5, stream="l")
-    x = torch.randn(rows, 1, D)
-    with torch.no_grad(), packed_for_inference(layer, rows=rows):
-        assert (laid_out := layer.packed) is not None
-        with packed_for_inference(layer, rows=rows):
-            assert layer.packed is laid_out
-        packed = layer(x)
-    torch.testing.assert_close(packed, F.linear(x, layer.mask(layer.weight), layer.bias))
-    assert layer.packed is None
-    feed_forward = drawn(FeedForward(D, 3 * D, stream="f"))
-    with torch.no_grad(), packed_for_inference(feed_forward, rows=rows):
-        packed = feed_forward(x)
-    torch.testing.assert_close(packed, feed_forward(x))  # whose ReLU is a call of its own
-    with packed_for_inference(layer, rows=rows):  # gradients have to flow
-        assert layer.packed is None

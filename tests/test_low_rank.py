@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import nn
 
-from reservoir.layers import FeedForward, Linear
-from reservoir.layers.linear import packed_for_inference
+from reservoir.layers import Linear
 from reservoir.models import LanguageModelConfig, UniversalConfig, from_pretrained, save_pretrained
+from reservoir.models.language_model import Body
 from reservoir.weights import freeze, initialise, low_rank, owned, report
 from reservoir_lab import recipes
 from reservoir_lab.recipes import universal
@@ -37,7 +37,7 @@ def maps() -> nn.Module:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("make", [maps, lambda: BODY.build_body()], ids=["maps", "body"])
+@pytest.mark.parametrize("make", [maps, lambda: Body(BODY)], ids=["maps", "body"])
 def test_an_update_changes_nothing_until_it_is_trained(kind, make):
     model = initialise(make(), seed=0).eval()
     shape = (2, 5, 16) if hasattr(model, "states") else (2, 6)
@@ -134,17 +134,3 @@ def test_a_body_with_updates_differs_from_the_pretrained_one_in_what_is_trained(
     moving = {row.stream for row in rows if row.moves}
     assert {stream.partition(".")[0] for stream in moving} == {"input", "readout", kind}
     assert {row.origin for row in rows if row.stream.startswith("layer.")} == {"pretrained"}
-
-
-def test_a_matrix_that_is_laid_out_for_inference_keeps_its_update():
-    layer = initialise(FeedForward(16, 24, stream="layer"), seed=0).eval()
-    x = torch.randn(4, 7, 16)
-    bare = layer(x)
-    low_rank(layer, "lora", rank=3, patterns="*up")
-    initialise(layer, seed=0, patterns="lora.*")
-    layer.up.update[1].weight.data.fill_(0.5)
-    with torch.no_grad():
-        before = layer(x)
-        assert not torch.allclose(before, bare)
-        with packed_for_inference(layer, rows=28):
-            torch.testing.assert_close(layer(x), before)

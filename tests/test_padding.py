@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from reservoir.datasets import pad_sources
-from reservoir.layers.attention import attention_weights
+from reservoir.layers.mixing import attention_weights
 from reservoir.models import (
     Classifier,
     ClassifierConfig,

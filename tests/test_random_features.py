@@ -1,6 +1,7 @@
 """Random features: the kernels they stand for, the maps of other libraries, and where their weights come from."""
 
 import math
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from reservoir.reservoirs import (
     ReLUFeatures,
     ThresholdFeatures,
 )
-from reservoir.reservoirs.random_features import PROJECTION_KINDS
+from reservoir.reservoirs.random_features import ProjectionKind
 from reservoir.weights import (
     Seeded,
     Stream,
@@ -30,7 +31,7 @@ X = (DIGITS - DIGITS.mean(0)) / 16
 MAPS = {
     **{
         f"projection-{kind}": lambda d, n, seed, kind=kind: RandomProjection(d, n, seed=seed, kind=kind)
-        for kind in PROJECTION_KINDS
+        for kind in get_args(ProjectionKind)
     },
     "fourier": lambda d, n, seed: FourierFeatures(d, n, seed=seed, gamma=0.2),
     "relu": lambda d, n, seed: ReLUFeatures(d, n, seed=seed),
@@ -84,7 +85,7 @@ def test_names_and_seeds_tell_maps_apart():
     assert torch.equal(one.weight, RandomProjection(6, 10, seed=4).weight)
 
 
-@pytest.mark.parametrize("kind", PROJECTION_KINDS)
+@pytest.mark.parametrize("kind", get_args(ProjectionKind))
 def test_entries_have_mean_zero_and_variance_one(kind):
     w = RandomProjection(100, 800, seed=2, kind=kind).weight.double()
     assert abs(w.mean()) < 5 / math.sqrt(w.numel())

@@ -90,7 +90,7 @@ def test_the_entries_are_the_names_that_packages_export_or_chapters_use(made, ge
     assert not [name for _, name in entries if name.startswith("_")]
     used = generate.imported(made.parent)
     assert ("reservoir.weights.initialisation", "XavierUniform") in entries & used
-    assert ("reservoir.layers.attention", "read") not in entries, "a helper that nothing exports"
+    assert ("reservoir.layers.mixing", "read") not in entries, "a helper that nothing exports"
 
 
 def test_emphasis_and_lists_are_markdown_and_all_else_stands_as_it_is(generate):

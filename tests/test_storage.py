@@ -1,7 +1,6 @@
 """One file for any module whose tensors have origins: seeds, bits, trained tensors and buffers."""
 
 import hashlib
-import itertools
 
 import pytest
 import torch
@@ -107,7 +106,7 @@ def test_nothing_larger_than_was_asked_for_is_built(tmp_path):
 def test_a_file_of_another_module_is_refused_before_a_tensor_is_read(tmp_path, monkeypatch):
     path = put(made(), tmp_path)
     monkeypatch.setattr("reservoir.weights.storage.read_safetensors", lambda path: pytest.fail("read"))
-    with pytest.raises(WeightsError, match="'norm' is not in both the model and the file"):
+    with pytest.raises(WeightsError, match=r"'(buffers/)?norm\S* is not in both the model and the file"):
         load_model(
             read_contents(path),
             lambda: nn.Sequential(Linear(6, 20, stream="reservoir"), Linear(20, 3, stream="readout")),
@@ -195,18 +194,12 @@ def sums_by_hand(data: bytes, head: str) -> str:
     return hashlib.sha256(head.encode() + sums).hexdigest()[:16]
 
 
-@given(
-    size=st.integers(0, 20000), seed=st.integers(0, 2**32), cuts=st.lists(st.integers(0, 20000), max_size=4)
-)
+@given(size=st.integers(0, 20000), seed=st.integers(0, 2**32))
 @settings(deadline=None, max_examples=25)
-def test_a_digest_is_of_sums_of_words_however_the_tensor_is_cut(size, seed, cuts):
+def test_a_digest_is_of_sums_of_words(size, seed):
     numbers = torch.randint(0, 256, (size,), generator=torch.Generator().manual_seed(seed)).to(torch.uint8)
     expected = sums_by_hand(numbers.numpy().tobytes(), f"torch.uint8 ({size},)")
-    places = [0, *sorted(min(cut, size) for cut in cuts), size]
     assert tensor_digest(numbers) == expected != tensor_digest(numbers.view(torch.int8))
-    pieces = [numbers[low:high] for low, high in itertools.pairwise(places)]
-    stretches = sums_by_hand(numbers.numpy().tobytes(), f"torch.float32 ({size},)")
-    assert tensor_digest(iter(pieces), torch.Size([size])) == stretches
 
 
 @given(data=st.data())

@@ -290,30 +290,22 @@ def encoder_alone() -> nn.Module:
     return initialise(EncoderDecoder(CONFIG).encoder, seed=0)
 
 
-def test_the_first_layer_is_masked_where_its_number_is_given():
-    model = supermask(encoder_alone(), keep=0.5, layers=0, seed=0)
-    assert {mask.stream.split(".")[1] for mask in masks(model)} == {"0"}
-
-
 def test_what_is_given_but_empty_masks_nothing():
-    for given in ({"layers": ()}, {"patterns": ()}):
-        assert not masks(supermask(encoder_alone(), keep=0.5, seed=0, **given))
+    assert not masks(supermask(encoder_alone(), keep=0.5, seed=0, patterns=()))
     assert masks(supermask(encoder_alone(), keep=0.5, seed=0))
 
 
-@pytest.mark.parametrize("given", [{"layers": 1}, {"layers": ()}, {"where": lambda name, parameter: True}])
-def test_a_plan_has_no_layers_beside_it(given):
+def test_a_plan_has_no_fields_beside_it():
     model = encoder_alone()
-    with pytest.raises(ValueError, match=r"a plan or layers and where, not both: .* keep=0\.5"):
-        supermask(model, Mask(keep=0.5), seed=0, **given)
+    with pytest.raises(ValueError, match="takes a plan or its fields, got both: put patterns into the plan"):
+        supermask(model, Mask(keep=0.5), seed=0, patterns="*")
     assert not masks(model)
 
 
 @pytest.mark.parametrize("keep", [0.5, 1])
 def test_a_choice_that_is_not_there_is_refused_whatever_the_share(keep):
-    for given in ({"layers": "nope"}, {"patterns": "nope.*"}):
-        with pytest.raises(ValueError, match=r"'nope\.\*' matches no linear map and no embedding"):
-            supermask(encoder_alone(), keep=keep, seed=0, **given)
+    with pytest.raises(ValueError, match=r"'nope\.\*' matches no linear map and no embedding"):
+        supermask(encoder_alone(), keep=keep, seed=0, patterns="nope.*")
 
 
 def test_one_layer_at_every_depth_with_a_mask_for_each():

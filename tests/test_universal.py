@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from reservoir.models import LanguageModel, LanguageModelConfig, UniversalConfig
-from reservoir.models.classifier import LSTMConfig
+from reservoir.models.classifier import LSTMBody, LSTMConfig
 from reservoir.training.flops import count_products
 from reservoir.weights import Freeze, freeze, initialise, owned, report
 
@@ -75,7 +75,7 @@ def test_it_answers_at_the_last_position_or_at_each():
 
 def test_an_lstm_is_outlined_by_as_many_operations_as_it_takes():
     """On the meta device, where a dry run counts, PyTorch would go through a sequence step by step."""
-    body = initialise(LSTMConfig(d_model=8, layers=2).build_body(), seed=0)
+    body = initialise(LSTMBody(LSTMConfig(d_model=8, layers=2)), seed=0)
     matrices = sum(weight.numel() for weight in body.parameters() if weight.ndim == 2)
 
     def through(device: str) -> float:

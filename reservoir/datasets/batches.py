@@ -238,11 +238,8 @@ class _Ids:
         table = np.full((len(rows), int(self.lengths[rows].max()) + 1), PAD, dtype=np.int64)
         for line, row in zip(table, rows, strict=True):
             end, length = self._ends[row], self.lengths[row]
-            ids = self._ids[end - length : end]
-            if shifted:
-                line[0], line[1 : length + 1] = BOS, ids
-            else:
-                line[:length], line[length] = ids, EOS
+            line[shifted : length + shifted] = self._ids[end - length : end]
+            line[0 if shifted else length] = BOS if shifted else EOS
         return torch.from_numpy(table)
 
 

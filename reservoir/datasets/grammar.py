@@ -27,6 +27,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import islice
 from typing import Any, TypeVar
 
 from reservoir.datasets.shipped import shipped
@@ -167,6 +168,13 @@ _EIN = {"nom": ("", "e", "", "e"), "acc": ("en", "e", "", "e"), "dat": ("em", "e
 _WEAK = {"nom": ("e", "e", "e", "en"), "acc": ("en", "e", "e", "en"), "dat": ("en", "en", "en", "en")}
 _MIXED = {"nom": ("er", "e", "es", "en"), "acc": ("en", "e", "es", "en"), "dat": ("en", "en", "en", "en")}
 _STRONG_PLURAL = {"nom": "e", "acc": "e", "dat": "en"}
+# A determiner's stem, its endings, its part of speech, and its English.
+_DETERMINERS = {
+    "der": ("", _DER, "ART", ("the", "the")),
+    "dieser": ("dies", _DIES, "PDAT", ("this", "these")),
+    "mein": ("mein", _EIN, "PPOSAT", ("my", "my")),
+    "ein": ("ein", _EIN, "ART", ("a", "")),
+}
 
 
 @dataclass(frozen=True)
@@ -185,20 +193,17 @@ class NounPhrase:
     def definite(self) -> bool:
         return self.determiner != "ein"
 
+    @property
+    def bare(self) -> bool:
+        return self.plural and not self.definite
+
     def german(self, case: str) -> Tagged:
         """Decline: `case` is "nom", "acc" or "dat"."""
         column = _NUMBERS["pl" if self.plural else self.noun.gender]
-        words = []
-        if self.determiner == "der":
-            words.append((_DER[case][column], "ART"))
-        elif self.determiner == "dieser":
-            words.append(("dies" + _DIES[case][column], "PDAT"))
-        elif self.determiner == "mein":
-            words.append(("mein" + _EIN[case][column], "PPOSAT"))
-        elif not self.plural:
-            words.append(("ein" + _EIN[case][column], "ART"))
+        stem, endings, tag, _ = _DETERMINERS[self.determiner]
+        words = [] if self.bare else [(stem + endings[case][column], tag)]
         if self.adjective:
-            if self.determiner == "ein" and self.plural:
+            if self.bare:
                 ending = _STRONG_PLURAL[case]
             else:
                 ending = (_MIXED if self.determiner in ("ein", "mein") else _WEAK)[case][column]
@@ -213,12 +218,10 @@ class NounPhrase:
     def english(self, case: str) -> list[str]:
         noun = [self.adjective[1]] if self.adjective else []
         noun.append(self.noun.en_plural if self.plural else self.noun.en)
-        if self.determiner == "ein":
-            article = [] if self.plural else ["an" if noun[0][0] in "aeiou" else "a"]
-        else:
-            this = "these" if self.plural else "this"
-            article = [{"der": "the", "mein": "my", "dieser": this}[self.determiner]]
-        return article + noun
+        article = _DETERMINERS[self.determiner][3][self.plural]
+        if article == "a" and noun[0][0] in "aeiou":
+            article = "an"
+        return noun if self.bare else [article, *noun]
 
 
 @dataclass(frozen=True)
@@ -305,9 +308,8 @@ class Clause:
         """Return the words between the verbs: pronouns first, definite before indefinite, "nicht" before "mit"."""
         pronouns = [name for name in ("accusative", "dative") if isinstance(getattr(self, name), Pronoun)]
         new = self.place and self.accusative and not self.accusative.definite
-        order = ["subject", *pronouns, "dative", "place", "accusative"]
-        if not new:
-            order = ["subject", *pronouns, "dative", "accusative", "place"]
+        objects = ("place", "accusative") if new else ("accusative", "place")
+        order = ["subject", *pronouns, "dative", *objects]
         order.insert(len(order) if self.negated else 1 + len(pronouns), "time")
         words = [word for name in dict.fromkeys(order) if name != front for word in self._part(name)]
         if self.negated:
@@ -331,11 +333,8 @@ class Clause:
             words += ["with", *self.companion.english("dat")]
         place = self.place[1].split() if self.place else []
         time = [TIMES[self.time]] if self.time and not often else []
-        if front == "place":
-            return [*place, *words, *time]
-        if front == "time":
-            return [*time, *words, *place]
-        return [*words, *place, *time]
+        fronted = {"place": (place, words, time), "time": (time, words, place)}
+        return [word for part in fronted.get(str(front), (words, place, time)) for word in part]
 
     def _english_verbs(self, question: bool) -> tuple[list[str], list[str]]:
         """Return the auxiliary, which precedes the subject in a question, and the main verb."""
@@ -397,10 +396,9 @@ def tagged(seed: int = 0, *, train: int = 6000, valid: int = 500, test: int = 50
 
 
 @lru_cache(maxsize=4)
-def _generated(seed: int, train: int, valid: int, test: int) -> tuple[tuple[Sentence, ...], ...]:
+def _generated(seed: int, train: int, valid: int, test: int) -> list[list[Sentence]]:
     stream = sentences(seed)
-    parts = [tuple(next(stream) for _ in range(size)) for size in (test, valid, train)]
-    return tuple(reversed(parts))
+    return [list(islice(stream, size)) for size in (test, valid, train)][::-1]
 
 
 def sentences(seed: int) -> Iterator[Sentence]:

@@ -46,9 +46,6 @@ class Pieces:
     def __len__(self) -> int:
         return len(self.tokens)
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({len(self)} pieces)"
-
     def encode(self, text: str) -> list[int]:
         """Return the ids of one sentence, without bos and eos; an empty sentence gives an empty list."""
         (ids,) = self.encode_batch([text])

@@ -1,18 +1,23 @@
-from .attention import (
+from .block import DecoderLayer, EncoderLayer, FeedForward, GatedFeedForward, LayerNorm, Residual, RMSNorm
+from .linear import Dropout, Embedding, Linear
+from .mixing import (
     Attention,
+    BiGRU,
     Cache,
     CrossAttention,
+    DynamicConvolution,
+    Fourier,
     LearnedPositions,
+    LinearMixing,
+    MLPMixing,
     RotaryAttention,
     SinusoidalPositions,
     SplitAttention,
     attend,
+    fourier,
     sinusoids,
     turn,
 )
-from .block import DecoderLayer, EncoderLayer, FeedForward, GatedFeedForward, LayerNorm, Residual, RMSNorm
-from .linear import Dropout, Embedding, Linear
-from .mixing import BiGRU, DynamicConvolution, Fourier, LinearMixing, MLPMixing, fourier
 
 __all__ = [
     "Attention",

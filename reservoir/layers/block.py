@@ -11,8 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reservoir.layers.arguments import check_choice
-from reservoir.layers.attention import Cache
 from reservoir.layers.linear import Dropout, Linear
+from reservoir.layers.mixing import Cache
 
 Activation = Literal["relu", "gelu", "gelu-tanh"]
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
@@ -110,10 +110,6 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(batch, length, d_model) -> the same shape."""
-        packed = isinstance(self.up, Linear) and self.up.packed is not None
-        # Hooks, which add updates of low rank, see only what is called.
-        if packed and self.activation is F.relu and not self.up._forward_hooks:
-            return self.down(self.dropout(self.up.packed_product(x, "relu")))
         return self.down(self.dropout(self.activation(self.up(x))))
 
 

@@ -79,57 +79,21 @@ class Undrawn(nn.Module):
         self.drawn = True
 
 
-ROWS, PACKED_ROWS = 256, 64
+ROWS = 256
 # oneDNN keeps the code it compiled for the last 1024 shapes, close to a gigabyte with sentences of all lengths in bf16.
 # Translating a test set in fp32 meets some 450, which are small: with fewer kept, it compiles them again and again.
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "512")
 
 
-def round_up(rows: int, multiple: int = ROWS) -> int:
-    """`rows` rounded up to a multiple of 256, or of another number."""
-    return -(-rows // multiple) * multiple if _padding.get() else rows
-
-
-def pad_rows(x: Tensor, dtype: torch.dtype, multiple: int = ROWS) -> Tensor:
-    """`x`, (..., d), as a matrix of `dtype` with zero rows below it up to a multiple of 256, or of another number.
+def pad_rows(x: Tensor, dtype: torch.dtype) -> Tensor:
+    """`x`, (..., d), as a matrix of `dtype` with zero rows below it up to a multiple of 256.
 
     PyTorch's bf16 products on a CPU are compiled for each shape they meet, which takes as long as many products and
     keeps the code in memory. Batches of sentences bring a new number of rows nearly every time; rounded, there are
     a few.
     """
-    x = x.reshape(-1, x.shape[-1])
-    rows = round_up(len(x), multiple)
-    if rows == len(x) and x.dtype == dtype:
-        return x
-    padded = x.new_empty(rows, x.shape[1], dtype=dtype)
-    padded[: len(x)] = x
-    padded[len(x) :] = 0
-    return padded
-
-
-class _LowPrecisionLinear(torch.autograd.Function):
-    """`x Wᵀ + b` in bf16 on a CPU, as autocast has it, with the rows rounded up; dW only when W moves."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> Tensor:
-        rows = x.numel() // x.shape[-1]
-        padded, w = pad_rows(x, dtype), weight.to(dtype)
-        y = padded @ w.T if bias is None else torch.addmm(bias.to(dtype), padded, w.T)
-        wants = ctx.needs_input_grad
-        ctx.save_for_backward(padded if wants[1] else None, w if wants[0] else None)
-        ctx.shape, ctx.dtypes = x.shape, (x.dtype, weight.dtype)
-        return y[:rows].view(*x.shape[:-1], len(weight))
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        padded, w = ctx.saved_tensors
-        wants, (x_dtype, w_dtype) = ctx.needs_input_grad, ctx.dtypes
-        rows = grad.numel() // grad.shape[-1]
-        g = pad_rows(grad, grad.dtype)
-        dx = (g @ w)[:rows].view(ctx.shape).to(x_dtype) if wants[0] else None
-        dw = (g.T @ padded).to(w_dtype) if wants[1] else None
-        db = (g.new_ones(1, len(g)) @ g)[0].to(w_dtype) if wants[2] else None  # faster than g.sum(0)
-        return dx, dw, db, None
+    x = x.reshape(-1, x.shape[-1]).to(dtype)
+    return F.pad(x, (0, 0, 0, -len(x) % ROWS)) if _padding.get() else x
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -147,8 +111,9 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     # One product a token, as in decoding, is too small to be rounded up.
     if not low or x.numel() < ROWS * x.shape[-1] or x.dtype == torch.float64:
         return F.linear(x, weight, bias)
-    with torch.autocast("cpu", enabled=False):
-        return _LowPrecisionLinear.apply(x, weight, bias, torch.get_autocast_dtype("cpu"))
+    rows = x.numel() // x.shape[-1]
+    y = F.linear(pad_rows(x, torch.get_autocast_dtype("cpu")), weight, bias)
+    return y[:rows].view(*x.shape[:-1], len(weight))
 
 
 class Linear(Undrawn, nn.Linear):
@@ -165,12 +130,10 @@ class Linear(Undrawn, nn.Linear):
     Attributes:
         initialisations: how to draw parameters by name, where a layer wants another initialisation than the model's.
         mask: a module that chooses among the weights, or None.
-        packed: the matrix laid out for oneDNN, within `packed_for_inference`.
     """
 
     initialisations: dict[str, Any]
     mask: nn.Module | None
-    packed: Tensor | None = None
 
     def __init__(self, d_in: int, d_out: int, *, stream: str, blocks: int = 1, bias: bool = True):
         if d_out % blocks:
@@ -185,52 +148,7 @@ class Linear(Undrawn, nn.Linear):
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., d_in) -> (..., d_out)."""
-        if self.packed is not None:
-            return self.packed_product(x)
         return linear(x, self.effective_weight(), self.bias)
-
-    def packed_product(self, x: Tensor, then: str = "none") -> Tensor:
-        """The product from the matrix that is laid out, with "relu" behind it or "none"."""
-        rows = x.numel() // x.shape[-1]
-        if rows < ROWS:
-            return torch.ops.mkldnn._linear_pointwise(x, self.packed, self.bias, then, [], "")
-        padded = pad_rows(x, x.dtype, PACKED_ROWS)
-        y = torch.ops.mkldnn._linear_pointwise(padded, self.packed, self.bias, then, [], "")
-        return y[:rows].view(*x.shape[:-1], self.out_features)
-
-
-@contextmanager
-def packed_for_inference(model: nn.Module, *, rows: int) -> Iterator[None]:
-    """Within the context, oneDNN computes the fp32 products of a model on a CPU, from matrices that it lays out once.
-
-    With AVX-512 on an AMD processor it is twice as fast as MKL, by which PyTorch multiplies otherwise, and which takes
-    AVX2 there. A mask is applied once, too. A context within another one lays nothing out again. Without effect on a
-    GPU, in autocast, with gradients, or where PyTorch was built without oneDNN. The results differ from those outside
-    in rounding alone.
-
-    Args:
-        model: its weights must not change within the context.
-        rows: how many vectors are usually multiplied at once.
-    """
-    packs = hasattr(torch.ops.mkldnn, "_linear_pointwise") and torch.backends.mkldnn.is_available()
-    packs = packs and not torch.is_grad_enabled() and not torch.is_autocast_enabled("cpu")
-    chosen = [
-        module
-        for module in model.modules()
-        if packs
-        and isinstance(module, Linear)
-        and module.packed is None
-        and module.weight.device.type == "cpu"
-        if module.weight.dtype == torch.float32 and not torch.compiler.is_compiling()
-    ]
-    try:
-        for module in chosen:
-            weight = module.effective_weight().detach()
-            module.packed = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), rows)
-        yield
-    finally:
-        for module in chosen:
-            module.packed = None
 
 
 class Embedding(Undrawn, nn.Embedding):
@@ -266,34 +184,23 @@ class Embedding(Undrawn, nn.Embedding):
 BITS = 15  # of resolution: the share dropped is p to the nearest 1/32768
 
 
-def keep_bits(n: int, p: float) -> Tensor:
-    """`n` int16 numbers, each with all bits set with probability 1 - p, and none with probability p."""
-    words = torch.empty((n + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
-    draws = words.view(torch.int16)[:n].bitwise_and_(2**BITS - 1)
-    # The sign of (threshold - 1) - draw, spread over all bits: set where draw >= threshold.
-    return draws.neg_().add_(round(p * 2**BITS) - 1).bitwise_right_shift_(15)
-
-
-def _select(x: Tensor, keep: Tensor) -> Tensor:
-    """x where `keep`, (n,) int16, has its bits set, and 0 elsewhere; `torch.where` takes ten times as long."""
-    size = {2: torch.int16, 4: torch.int32, 8: torch.int64}[x.element_size()]
-    return (x.contiguous().view(size) & keep.view(x.shape).to(size)).view(x.dtype)
-
-
 class _Drop(torch.autograd.Function):
-    """Zero what is dropped and scale the rest; the bits alone are kept for the backward pass."""
+    """Zero what is dropped and scale the rest; a byte of each element is kept for the backward pass."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, p: float) -> Tensor:
-        keep = keep_bits(x.numel(), p)
+        words = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
+        draws = words.view(torch.int16)[: x.numel()].bitwise_and_(2**BITS - 1)
+        keep = (draws > round(p * 2**BITS) - 1).view(torch.int8).view(x.shape)
         ctx.save_for_backward(keep)
         ctx.scale = 1.0 / (1.0 - p)
-        return _select(x, keep).mul_(ctx.scale)
+        # A product of one type: with bytes, or by `torch.where`, it takes several times as long.
+        return (x * keep.to(x.dtype)).mul_(ctx.scale)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         (keep,) = ctx.saved_tensors
-        return _select(grad, keep).mul_(ctx.scale), None
+        return (grad * keep.to(grad.dtype)).mul_(ctx.scale), None
 
 
 class Dropout(nn.Module):

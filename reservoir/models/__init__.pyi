@@ -14,7 +14,7 @@ from .text_encoder import (
     TextEncoder,
     TextEncoderConfig,
 )
-from .universal import SharedBackbone, Universal, UniversalConfig
+from .universal import Universal, UniversalConfig
 
 __all__ = [
     "Classifier",
@@ -31,7 +31,6 @@ __all__ = [
     "MaskedLanguageModelConfig",
     "RandomFeatureAttention",
     "RandomMixing",
-    "SharedBackbone",
     "Tagger",
     "TaggerConfig",
     "TextClassifier",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
@@ -51,21 +51,9 @@ class ClassifierConfig(ModelConfig):
         if self.encoder not in ENCODERS:
             raise ValueError(f"encoder must be one of {', '.join(ENCODERS)}, got {self.encoder!r}")
 
-    def sized(self, vocab: int, classes: int) -> ClassifierConfig:
-        """Return the configuration with sizes of 0 filled in."""
-        return self.filled_in(vocab=vocab, classes=classes)
-
     def build(self) -> Classifier:
         """Make the model, its memory not initialised."""
         return Classifier(self)
-
-
-class Encoder(Protocol):
-    """From embeddings (batch, length, d_model), and (batch, length) true at tokens, to (batch, length, d_out)."""
-
-    d_out: int
-
-    def __call__(self, x: Tensor, mask: Tensor) -> Tensor: ...
 
 
 class Bag(nn.Module):
@@ -106,7 +94,7 @@ class LSTM(Undrawn, nn.LSTM):
         super().__init__(config.d_model, half, batch_first=True, bidirectional=True)
         self.initialisations = dict.fromkeys(dict(self.named_parameters()), Uniform(half**-0.5))
 
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:  # type: ignore[override]  # called as an `Encoder`
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:  # type: ignore[override]  # called as `ENCODERS` has it
         """(batch, length, d_model) -> (batch, length, d_encoder)."""
         self.check_drawn()
         if x.is_meta:
@@ -150,7 +138,7 @@ def _half(config: ClassifierConfig) -> int:
     return config.d_encoder // 2
 
 
-ENCODERS: dict[str, Callable[[ClassifierConfig], Encoder]] = {
+ENCODERS: dict[str, Callable[[ClassifierConfig], Any]] = {
     "bag": Bag,
     "projection": Projection,
     "lstm": LSTM,
@@ -183,11 +171,8 @@ class Classifier(nn.Module):
         # Embeddings start with variance 1 / d_model; an encoder gets them with variance 1 (Vaswani et al. 2017, §3.4).
         x = self.encoder(self.embedding(ids) * math.sqrt(self.config.d_model), mask)
         if self.config.pooling == "max":
-            return (
-                x.masked_fill(~mask[..., None], -torch.inf)
-                .amax(1)
-                .masked_fill(~mask.any(1, keepdim=True), 0.0)
-            )
+            largest = x.masked_fill(~mask[..., None], -torch.inf).amax(1)
+            return largest.masked_fill(~mask.any(1, keepdim=True), 0.0)
         return (x * mask[..., None]).sum(1) / mask.sum(1, keepdim=True).clamp(min=1)
 
     def forward(self, ids: Tensor) -> Tensor:
@@ -210,10 +195,6 @@ class LSTMConfig(ModelConfig):
 
     d_model: int = 128
     layers: int = 2
-
-    def build_body(self) -> LSTMBody:
-        """Make the body, its memory not initialised."""
-        return LSTMBody(self)
 
 
 class LSTMBody(Undrawn, nn.LSTM):

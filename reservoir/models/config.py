@@ -46,6 +46,12 @@ class ModelConfig:
         """Return the configuration with those of the given sizes filled in that are 0."""
         return replace(self, **{name: getattr(self, name) or size for name, size in sizes.items()})
 
+    def sized(self, vocab: int, classes: int = 0) -> Self:
+        """Return the configuration with sizes of 0 filled in: those of what is read, and of what is answered."""
+        sizes = dict.fromkeys(("vocab", "src_vocab", "tgt_vocab", "inputs"), vocab)
+        sizes |= dict.fromkeys(("classes", "outputs"), classes)
+        return self.filled_in(**{name: size for name, size in sizes.items() if name in _hints(type(self))})
+
     def to_json(self) -> dict[str, Any]:
         """Return all fields as JSON values; a configuration within this one also says its kind."""
         nested = {

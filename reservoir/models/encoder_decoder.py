@@ -9,25 +9,17 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-from reservoir.layers import (
-    Cache,
-    CrossAttention,
-    DecoderLayer,
-    Dropout,
-    Embedding,
-    Linear,
-)
+from reservoir.layers import Cache, CrossAttention, DecoderLayer, Dropout, Embedding, Linear
 from reservoir.models.config import EncoderConfig
 from reservoir.models.stack import (
+    CAUSAL_MIXINGS,
     LAYER_KINDS,
     MIXINGS,
     LayerKind,
     bare,
-    causal_attention,
     check_names,
     feed_forward,
     last_norm,
-    named,
     positions,
     stack,
     through,
@@ -72,10 +64,6 @@ class EncoderDecoderConfig(EncoderConfig):
                 " use tie='output'"
             )
 
-    def sized(self, vocab: int) -> EncoderDecoderConfig:
-        """Return the configuration with vocabularies of 0 filled in."""
-        return self.filled_in(src_vocab=vocab, tgt_vocab=vocab)
-
     def build(self) -> EncoderDecoder:
         """Make the model, its memory not initialised."""
         return EncoderDecoder(self)
@@ -108,19 +96,15 @@ class EncoderDecoder(nn.Module):
         self.dropout = Dropout(c.dropout)
         self.layer_drop = c.layer_drop
         self.encoder = stack(
-            c,
-            c.encoder_layers,
-            prefix="encoder",
-            kinds=c.encoder_kinds,
-            mixing=named(c.encoder_mixing),
+            c, c.encoder_layers, prefix="encoder", kinds=c.encoder_kinds, mixing=c.encoder_mixing
         )
         self.decoder = nn.ModuleList(
             DecoderLayer(
-                causal_attention(c, i, f"decoder.{i}"),
+                CAUSAL_MIXINGS["attention"](c, f"decoder.{i}"),
                 CrossAttention(
                     c.d_model, c.n_heads, stream=f"decoder.{i}.cross", dropout=c.attention_dropout
                 ),
-                feed_forward(c, i, f"decoder.{i}"),
+                feed_forward(c, f"decoder.{i}"),
                 stream=f"decoder.{i}",
                 d_model=c.d_model,
                 norm_first=c.norm_first,

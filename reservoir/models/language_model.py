@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from reservoir.layers import Embedding, GatedFeedForward, Linear, RMSNorm, RotaryAttention
 from reservoir.layers.arguments import check_number
 from reservoir.models.config import ModelConfig, TransformerConfig
-from reservoir.models.stack import CAUSAL, LayerKind, LayerStack, causal_attention, check_names
+from reservoir.models.stack import CAUSAL, CAUSAL_MIXINGS, LayerKind, StackModel, check_names
 
 
 class Generating:
@@ -112,20 +112,12 @@ class LanguageModelConfig(TransformerConfig):
         why = "; a causal model must not read what lies ahead"
         check_names("kinds", self.kinds, self.layers, known=CAUSAL, why=why)
 
-    def sized(self, vocab: int) -> LanguageModelConfig:
-        """Return the configuration with a vocabulary of 0 filled in."""
-        return self.filled_in(vocab=vocab)
-
     def build(self) -> LanguageModel:
         """Make the model, its memory not initialised."""
         return LanguageModel(self)
 
-    def build_body(self) -> Body:
-        """Make the body alone, without embeddings and output."""
-        return Body(self)
 
-
-class Body(LayerStack):
+class Body(StackModel):
     """The part between embeddings and output: positions, causal layers, and the last norm.
 
     Its memory is not initialised. Streams are named as in the encoder-decoder, so the same freezing plans hold.
@@ -135,7 +127,7 @@ class Body(LayerStack):
     """
 
     def __init__(self, config: LanguageModelConfig):
-        super().__init__(config, prefix="layer", mixing=causal_attention, embeds=False)
+        super().__init__(config, prefix="layer", known=CAUSAL_MIXINGS, embeds=False)
 
     def states(self, x: Tensor) -> Tensor:
         """Return the last states of embedded inputs: (batch, length, d_model) -> same."""
@@ -193,17 +185,9 @@ class LlamaConfig(ModelConfig):
                 f" n_kv_heads={self.n_kv_heads}, n_heads={self.n_heads} and d_model={self.d_model}"
             )
 
-    def sized(self, vocab: int) -> LlamaConfig:
-        """Return the configuration with a vocabulary of 0 filled in."""
-        return self.filled_in(vocab=vocab)
-
     def build(self) -> Llama:
         """Make the model, its memory not initialised."""
         return Llama(self)
-
-    def build_body(self) -> LlamaBody:
-        """Make the body alone, without embeddings and output."""
-        return LlamaBody(self)
 
 
 class LlamaLayer(nn.Module):

@@ -15,7 +15,7 @@ from torch import nn
 from reservoir import models
 from reservoir.files import atomic_write
 from reservoir.models.config import ModelConfig
-from reservoir.weights.accounting import report
+from reservoir.weights.accounting import Report, report
 from reservoir.weights.files import (
     SMALL,
     WeightsError,
@@ -53,7 +53,7 @@ def save_pretrained(model: nn.Module, folder: Path | str, **options: Any) -> Pat
     Args:
         model: one of `MODELS`, with its `config`.
         folder: missing, empty, or with an earlier model and nothing else; replaced as a whole.
-        options: of `model_files`: card, about, tokenizer, labels, data, dtype.
+        options: of `model_files`: about, tokenizer, labels, data, dtype.
 
     Returns:
         the folder, with `config.json`, `model.safetensors`, `README.md` and, if there is one, `tokenizer.json`. The
@@ -73,7 +73,6 @@ def save_pretrained(model: nn.Module, folder: Path | str, **options: Any) -> Pat
 def model_files(
     model: nn.Module,
     *,
-    card: str | None = None,
     about: str = "",
     tokenizer: str | None = None,
     labels: Sequence[str] = (),
@@ -85,8 +84,7 @@ def model_files(
 
     Args:
         model: as there.
-        card: the model card, Markdown; one that says what the model is made of if None.
-        about: the first paragraph of that one: how the model was trained, and how it scored.
+        about: the first paragraph of the model card: how the model was trained, and how it scored.
         tokenizer: what cuts its texts, as JSON of the `tokenizers` library: `Vocabulary.to_json()`.
         labels: names of the classes, in the order of the output.
         data: digest of the data that it was trained on.
@@ -107,7 +105,7 @@ def model_files(
     }
     texts = {
         CONFIG: json.dumps(described, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n",
-        CARD: _card(kind, made_of.summary(), made_of.origins(), about) if card is None else card,
+        CARD: _card(kind, made_of, about),
         TOKENIZER: tokenizer,
         RUN: run,
     }
@@ -232,10 +230,9 @@ def from_pretrained(folder: Path | str, **options: Any) -> nn.Module:
     return read_folder(folder).load(**options)
 
 
-def _card(kind: str, summary: str, origins: Mapping[str, Mapping[str, int]], about: str) -> str:
-    rows = "\n".join(
-        f"| {name} | {said['weights']:,} | {said['stored_bytes']:,} |" for name, said in origins.items()
-    )
+def _card(kind: str, made_of: Report, about: str) -> str:
+    summary, origins = made_of.summary(), made_of.origins().items()
+    rows = "\n".join(f"| {name} | {said['weights']:,} | {said['stored_bytes']:,} |" for name, said in origins)
     first = f"{about}\n\n" if about else ""
     return f"""---
 library_name: reservoir

@@ -51,8 +51,6 @@ class RandomFeatureAttention(nn.Module):
 
     def __init__(self, d_model: int, n_heads: int, *, n_features: int, stream: str):
         super().__init__()
-        if d_model % n_heads:
-            raise ValueError(f"d_model must be a multiple of n_heads, got {d_model} and {n_heads}")
         self.n_heads, d_head = n_heads, d_model // n_heads
         check_number("n_features", n_features, least=1, whole=True)
         self.qkv = Linear(d_model, 3 * d_model, stream=f"{stream}.qkv", blocks=3)
@@ -64,13 +62,11 @@ class RandomFeatureAttention(nn.Module):
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         # (batch, length, d_model), (batch, length) true at tokens -> (batch, length, d_model)
         batch, length, d_model = x.shape
-        q, k, v = (
-            self.qkv(x).view(batch, length, 3, self.n_heads, d_model // self.n_heads).permute(2, 0, 3, 1, 4)
-        )
+        d_head = d_model // self.n_heads
+        q, k, v = self.qkv(x).view(batch, length, 3, self.n_heads, d_head).permute(2, 0, 3, 1, 4)
         with full_precision(x.device):  # exponentials and sums over all tokens want fp32
-            q, k, values = (
-                part.float() * scale for part, scale in ((q, _share(q)), (k, _share(k)), (v, 1.0))
-            )
+            scale = d_head**-0.25  # queries and keys carry half each of the 1 / √d_head in the softmax
+            q, k, values = q.float() * scale, k.float() * scale, v.float()
             q, k = self._exponents(q), self._exponents(k)
             if mask is not None:
                 k = k.masked_fill(~mask[:, None, :, None], -torch.inf)
@@ -85,11 +81,6 @@ class RandomFeatureAttention(nn.Module):
 
     def _exponents(self, x: Tensor) -> Tensor:  # (..., d_head) -> (..., m): log φ, the constant factor aside
         return x @ self.features.effective_weight().T - x.square().sum(-1, keepdim=True) / 2
-
-
-def _share(x: Tensor) -> float:
-    """Queries and keys carry half each of the 1 / √d_head in the softmax."""
-    return x.shape[-1] ** -0.25
 
 
 class RandomMixing(FixedLength):
@@ -109,8 +100,6 @@ class RandomMixing(FixedLength):
 
     def __init__(self, d_model: int, n_heads: int, length: int, *, stream: str):
         super().__init__(length)
-        if d_model % n_heads:
-            raise ValueError(f"d_model must be a multiple of n_heads, got {d_model} and {n_heads}")
         self.n_heads = n_heads
         self.value = Linear(d_model, d_model, stream=f"{stream}.value")
         self.out = Linear(d_model, d_model, stream=f"{stream}.out")
@@ -141,35 +130,23 @@ WIDER: dict[str, int] = {"ffn-4": 4, "ffn-16": 16}
 Where = Literal["bottom", "top", "middle", "mixed"]
 
 
-Make = Callable[[TransformerConfig, int, str], nn.Module]
-"""Make a layer's sublayer from the configuration, the layer's index and the stream prefix."""
+Make = Callable[[TransformerConfig, str], nn.Module]
+"""Make a layer's sublayer from the configuration and the stream prefix."""
 
 
 def self_attention(
     config: TransformerConfig,
-    index: int,
     stream: str,
     *,
     causal: bool = False,
     kind: type[Attention | SplitAttention] = Attention,
 ) -> nn.Module:
     """Make self-attention in which every position sees every other; if causal, itself and those before it alone."""
-    return kind(
-        config.d_model,
-        config.n_heads,
-        stream=f"{stream}.attention",
-        causal=causal,
-        dropout=config.attention_dropout,
-    )
+    d_model, heads, dropout = config.d_model, config.n_heads, config.attention_dropout
+    return kind(d_model, heads, stream=f"{stream}.attention", causal=causal, dropout=dropout)
 
 
-causal_attention: Make = partial(self_attention, causal=True)
-"""Make self-attention in which a position sees itself and those before it."""
-split_attention = partial(self_attention, kind=SplitAttention)
-"""Make self-attention whose queries and keys can be frozen apart from its values."""
-
-
-def random_features(config: TransformerConfig, index: int, stream: str) -> nn.Module:
+def random_features(config: TransformerConfig, stream: str) -> nn.Module:
     """Attention by random features, twice as many as a head has (Choromanski et al. 2021)."""
     n_features = 2 * config.d_model // config.n_heads
     return RandomFeatureAttention(
@@ -179,31 +156,28 @@ def random_features(config: TransformerConfig, index: int, stream: str) -> nn.Mo
 
 MIXINGS: dict[str, Make] = {
     "attention": self_attention,
-    "split-attention": split_attention,
+    # Its queries and keys can be frozen apart from its values.
+    "split-attention": partial(self_attention, kind=SplitAttention),
     # The real part of a Fourier transform (Lee-Thorp et al. 2022), each text filled up to `max_length` with zeros; the
     # same divided by the root of `max_length` times `d_model`; and the same as matrix products.
-    "fourier": lambda config, index, stream: Fourier(config.max_length),
-    "fourier-normalised": lambda config, index, stream: Fourier(config.max_length, normalised=True),
+    "fourier": lambda c, stream: Fourier(c.max_length),
+    "fourier-normalised": lambda c, stream: Fourier(c.max_length, normalised=True),
     # A matrix over features and one over tokens; frozen by `Freeze(patterns=("*.linear.*",))`, FNet's "Random".
-    "linear": lambda config, index, stream: LinearMixing(
-        config.d_model, config.max_length, stream=f"{stream}.linear"
-    ),
+    "linear": lambda c, stream: LinearMixing(c.d_model, c.max_length, stream=f"{stream}.linear"),
     # A small network over tokens, half as wide as the residual stream (Tolstikhin et al. 2021, table 1).
-    "mlp": lambda config, index, stream: MLPMixing(
-        config.max_length, config.d_model // 2, stream=f"{stream}.mlp"
-    ),
+    "mlp": lambda c, stream: MLPMixing(c.max_length, c.d_model // 2, stream=f"{stream}.mlp"),
     "random-features": random_features,
     # Attention at fixed random weights (Dong et al. 2025), for texts of up to `max_length` tokens.
-    "random-mixing": lambda config, index, stream: RandomMixing(
-        config.d_model, config.n_heads, config.max_length, stream=f"{stream}.attention"
+    "random-mixing": lambda c, stream: RandomMixing(
+        c.d_model, c.n_heads, c.max_length, stream=f"{stream}.attention"
     ),
 }
 """Layers that mix positions, by the name that a configuration calls them."""
-
-
-def named(names: Sequence[str], known: Mapping[str, Make] = MIXINGS) -> Make:
-    """Make the mixing of layer i by its name, a key of `known`; attention in all layers if there are no names."""
-    return lambda config, index, stream: known[names[index] if names else "attention"](config, index, stream)
+CAUSAL_MIXINGS: dict[str, Make] = {
+    "attention": partial(self_attention, causal=True),
+    "split-attention": partial(self_attention, causal=True, kind=SplitAttention),
+}
+"""Those that a causal model can use: a position sees itself and those before it."""
 
 
 def hybrid(layers: int, k: int, *, where: Where, other: str = "fourier") -> tuple[str, ...]:
@@ -233,7 +207,7 @@ def hybrid(layers: int, k: int, *, where: Where, other: str = "fourier") -> tupl
     return tuple("attention" if layer in chosen[where] else other for layer in range(layers))
 
 
-def feed_forward(config: TransformerConfig, index: int, stream: str) -> nn.Module:
+def feed_forward(config: TransformerConfig, stream: str) -> nn.Module:
     """Make the feed-forward layer that the configuration describes."""
     return FeedForward(
         config.d_model,
@@ -260,7 +234,8 @@ def stack(
     *,
     prefix: str,
     kinds: Sequence[LayerKind] = (),
-    mixing: Make = self_attention,
+    mixing: Sequence[str] = (),
+    known: Mapping[str, Make] = MIXINGS,
 ) -> nn.ModuleList:
     """Make layers, from the bottom up, their streams named `<prefix>.0`, `<prefix>.1`, …
 
@@ -271,7 +246,8 @@ def stack(
         kinds: what each layer is: "transformer"; or a feed-forward layer ("ffn"), a recurrent one ("gru"), a dynamic
             convolution ("conv") or attention alone, in its residual connection; or one of `WIDER`. Empty: all are
             transformer layers.
-        mixing: makes the mixing of layer i, where it has one.
+        mixing: what mixes the positions of each layer that has a mixing, keys of `known`. Empty: attention in all.
+        known: makes a mixing by its name.
     """
 
     def sublayers(index: int, stream: str) -> tuple[nn.Module | None, nn.Module | None]:
@@ -281,11 +257,13 @@ def stack(
         if kind == "conv":
             heads, kernel = config.n_heads, getattr(config, "kernel", 7)
             return DynamicConvolution(config.d_model, heads, kernel=kernel, stream=f"{stream}.conv"), None
+        mixes = None
+        if kind in ("transformer", "attention"):
+            mixes = known[mixing[index] if mixing else "attention"](config, stream)
         if kind == "attention":
-            return mixing(config, index, stream), None
+            return mixes, None
         sizes = replace(config, d_ff=WIDER[kind] * config.d_ff) if kind in WIDER else config
-        within = feed_forward(sizes, index, stream)
-        return (mixing(config, index, stream) if kind == "transformer" else None), within
+        return mixes, feed_forward(sizes, stream)
 
     return nn.ModuleList(
         EncoderLayer(
@@ -299,7 +277,7 @@ def stack(
     )
 
 
-class LayerStack(nn.Module):
+class StackModel(nn.Module):
     """What models of one stack share: embeddings if they are part of it, positions, layers, and the last norm.
 
     Its streams are "embedding", "positions", "<prefix>.0.…" and "norm".
@@ -307,11 +285,19 @@ class LayerStack(nn.Module):
     Args:
         config: sizes and choices; of a `TransformerConfig` with `layers`, `kinds`, `share_layers` and `bare`.
         prefix: of the layers' streams.
-        mixing: makes the mixing of layer i, where it has one.
+        mixing, known: as in `stack`.
         embeds: whether it begins with embeddings.
     """
 
-    def __init__(self, config: Any, *, prefix: str, mixing: Make, embeds: bool = True):
+    def __init__(
+        self,
+        config: Any,
+        *,
+        prefix: str,
+        mixing: Sequence[str] = (),
+        known: Mapping[str, Make] = MIXINGS,
+        embeds: bool = True,
+    ):
         super().__init__()
         self.config = c = config
         if embeds:
@@ -320,7 +306,7 @@ class LayerStack(nn.Module):
         self.positions = positions(c, "positions")
         self.dropout = Dropout(c.dropout)
         self.layer_drop = getattr(c, "layer_drop", 0.0)
-        self.layers = stack(c, c.layers, prefix=prefix, kinds=c.kinds, mixing=mixing)
+        self.layers = stack(c, c.layers, prefix=prefix, kinds=c.kinds, mixing=mixing, known=known)
         if c.share_layers:
             tie_layers(self.layers)
         self.norm = last_norm(c, "norm")

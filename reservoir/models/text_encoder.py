@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass, field
-from functools import partial
 from typing import Literal, Self
 
 import torch
@@ -18,16 +17,13 @@ from reservoir.layers.block import Activation
 from reservoir.models.config import EncoderConfig, TransformerConfig
 from reservoir.models.stack import (
     CAUSAL,
+    CAUSAL_MIXINGS,
     LAYER_KINDS,
     MIXINGS,
     LayerKind,
-    LayerStack,
-    Make,
+    StackModel,
     bare,
-    causal_attention,
     check_names,
-    named,
-    split_attention,
     token_mask,
 )
 from reservoir.weights.initialisation import Normal
@@ -64,12 +60,12 @@ class TextEncoderConfig(EncoderConfig):
         check_names("kinds", self.kinds, self.layers, known=LAYER_KINDS)
         check_names("mixing", self.mixing, self.layers, known=MIXINGS)
 
-    def sized(self, pieces: int) -> Self:
-        """Return the configuration with a vocabulary of 0 filled in: that of the data, and the mask."""
-        return self.filled_in(vocab=pieces + 1)
+    def sized(self, vocab: int, classes: int = 0) -> Self:
+        """Return the configuration with sizes of 0 filled in; the mask is one token more than the data have."""
+        return super().sized(vocab + 1, classes)
 
 
-class TextEncoder(LayerStack):
+class TextEncoder(StackModel):
     """A bidirectional encoder: a state for each token of a text.
 
     The streams are "embedding", "positions", "encoder.0.…" and "norm", whatever the head: weights that were
@@ -80,7 +76,7 @@ class TextEncoder(LayerStack):
     """
 
     def __init__(self, config: TextEncoderConfig):
-        super().__init__(config, prefix="encoder", mixing=named(config.mixing))
+        super().__init__(config, prefix="encoder", mixing=config.mixing)
 
     def forward(self, ids: Tensor) -> Tensor:
         """Return the last states of token ids: (batch, length) -> (batch, length, d_model)."""
@@ -158,10 +154,6 @@ class TextClassifierConfig(TextEncoderConfig):
     classes: int = 0
     pooling: Literal["first", "mean"] = "first"
 
-    def sized(self, pieces: int, classes: int = 0) -> TextClassifierConfig:
-        """Return the configuration with sizes of 0 filled in."""
-        return super().sized(pieces).filled_in(classes=classes)
-
     def build(self) -> TextClassifier:
         """Make the model, its memory not initialised."""
         return TextClassifier(self)
@@ -207,11 +199,6 @@ START = Normal(0.3)
 """Of a tagger's embeddings and positions: in trials from 0.2 to 1 this made circles be learned soonest."""
 KINDS: tuple[LayerKind, ...] = ("transformer", "attention", "ffn", "ffn-4", "ffn-16", "gru", "conv")
 ONLY_BACK: tuple[LayerKind, ...] = (*CAUSAL, "attention", "ffn-4", "ffn-16")
-MIXING_BACK: dict[str, Make] = {
-    "attention": causal_attention,
-    "split-attention": partial(split_attention, causal=True),
-}
-"""What a causal tagger can mix with."""
 
 
 @dataclass(frozen=True)
@@ -225,7 +212,7 @@ class TaggerConfig(TransformerConfig):
         causal: whether a place sees only itself and those before it.
         kinds: what each layer is, from the bottom up, of `KINDS`. Empty: all are transformer layers.
         mixing: what mixes the places of each transformer layer, keys of `reservoir.models.stack.MIXINGS`; of
-            `MIXING_BACK` if causal. Empty: attention in all.
+            `CAUSAL_MIXINGS` if causal. Empty: attention in all.
         kernel: width of the convolutions' windows.
         layer_drop: chance with which a layer is left out of a training step (Fan et al. 2020).
         share_layers: one layer, used at every depth (Dehghani et al. 2019).
@@ -253,7 +240,7 @@ class TaggerConfig(TransformerConfig):
         super().__post_init__()
         why = "; a causal model must not read what lies ahead" if self.causal else ""
         check_names("kinds", self.kinds, self.layers, known=ONLY_BACK if self.causal else KINDS, why=why)
-        known = MIXING_BACK if self.causal else MIXINGS
+        known = CAUSAL_MIXINGS if self.causal else MIXINGS
         check_names("mixing", self.mixing, self.layers, known=known, why=why)
 
     def build(self) -> Tagger:
@@ -261,7 +248,7 @@ class TaggerConfig(TransformerConfig):
         return Tagger(self)
 
 
-class Tagger(LayerStack):
+class Tagger(StackModel):
     """Embeddings, a stack of layers, and a readout at each place.
 
     Its memory is not initialised: call `reservoir.weights.initialise(model, seed=…)`. The streams are "embedding",
@@ -272,8 +259,8 @@ class Tagger(LayerStack):
     """
 
     def __init__(self, config: TaggerConfig):
-        mixing = named(config.mixing, MIXING_BACK if config.causal else MIXINGS)
-        super().__init__(config, prefix="encoder", mixing=mixing)
+        known = CAUSAL_MIXINGS if config.causal else MIXINGS
+        super().__init__(config, prefix="encoder", mixing=config.mixing, known=known)
         self.embedding.initialisations = {"weight": START}
         if isinstance(self.positions, LearnedPositions):
             self.positions.table.initialisations = {"weight": START}

@@ -1,4 +1,4 @@
-from .echo_state import DeepEchoState, EchoState, Liquid, SpectralRadius, Synapses, spectral_radius
+from .echo_state import EchoState, Liquid, SpectralRadius, Synapses, spectral_radius
 from .random_features import (
     FourierFeatures,
     RandomFeatures,
@@ -12,7 +12,6 @@ from .random_features import (
 )
 
 __all__ = [
-    "DeepEchoState",
     "EchoState",
     "FourierFeatures",
     "Liquid",

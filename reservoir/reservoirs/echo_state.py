@@ -12,11 +12,9 @@ fifth inhibitory.
 from __future__ import annotations
 
 import functools
-import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -44,10 +42,7 @@ def spectral_radius(matrix: Tensor) -> float:
     """
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.numel():
         raise ValueError(f"matrix must be square and not empty, got the shape {tuple(matrix.shape)}")
-    power, log2 = (
-        matrix.to(torch.float64),
-        0.0,
-    )  # the matrix to the power of 2^k is `power` times 2^(log2 · 2^k)
+    power, log2 = matrix.double(), 0.0  # the matrix to the power of 2^k is `power` times 2^(log2 · 2^k)
     for k in range(SQUARINGS + 1):
         norm = math.sqrt(power.square().sum().item())
         if norm == 0.0 or not math.isfinite(norm):
@@ -162,8 +157,7 @@ class EchoState(Undrawn):
             "W_in": Uniform(input_scaling),
             "b": Uniform(bias_scaling),
         }
-        shapes = {"W": (size, size), "W_in": (size, inputs), "b": (size,)}
-        for name, shape in shapes.items():
+        for name, shape in (("W", (size, size)), ("W_in", (size, inputs)), ("b", (size,))):
             self.register_parameter(name, nn.Parameter(torch.empty(shape, dtype=dtype), requires_grad=False))
         self.reset_parameters()
 
@@ -183,14 +177,15 @@ class EchoState(Undrawn):
         Returns:
             (time - washout, size) or (batch, time - washout, size): state t has seen the inputs up to t, and u[t].
         """
-        _check(u, self.inputs, washout)
+        if u.ndim not in (2, 3) or u.shape[-1] != self.inputs:
+            raise ValueError(
+                f"u must be (time, {self.inputs}) or (batch, time, {self.inputs}), got {tuple(u.shape)}"
+            )
+        check_number("washout", washout, least=0, below=u.shape[-2], whole=True, why="a state has to be left")
         self.check_drawn()
         drive = u.to(self.W.dtype) @ self.W_in.T + self.b  # (..., time, size)
-        x = (
-            drive.new_zeros(drive[..., 0, :].shape)
-            if start is None
-            else start.to(drive).expand_as(drive[..., 0, :])
-        )
+        first = drive[..., 0, :]
+        x = torch.zeros_like(first) if start is None else start.to(drive).expand_as(first)
         states = []
         for now in drive.unbind(-2):
             x = self._update(x, now)
@@ -203,57 +198,6 @@ class EchoState(Undrawn):
         else:
             new = self.activation(drive + x @ self.W.T)
         return new if self.leak == 1 else torch.lerp(x, new, self.leak)
-
-
-class DeepEchoState(nn.Module):
-    """Reservoirs on top of one another: each is driven by the states of the one below (Gallicchio et al. 2017).
-
-    Its state is those of all layers side by side, the lowest first, and so is what a readout sees.
-
-    Args:
-        layers: the reservoirs; the inputs of each are as many as the units of the one before.
-    """
-
-    def __init__(self, layers: Sequence[EchoState]):
-        if not layers:
-            raise ValueError("layers must have at least one reservoir, got none")
-        for below, above in itertools.pairwise(layers):
-            if above.inputs != below.size:
-                raise ValueError(
-                    f"layers must fit on one another: {above.stream} takes {above.inputs} inputs,"
-                    f" but {below.stream} below it has {below.size} units"
-                )
-        super().__init__()
-        self.layers = nn.ModuleList(layers)
-        self.inputs, self.size = layers[0].inputs, sum(layer.size for layer in layers)
-
-    def step(self, x: Tensor, u: Tensor) -> Tensor:
-        """One update of all layers, from the lowest up: (..., size), (..., inputs) -> (..., size)."""
-        states = []
-        for layer, part in zip(cast("list[EchoState]", list(self.layers)), self._split(x), strict=True):
-            u = layer.step(part, u)
-            states.append(u)
-        return torch.cat(states, -1)
-
-    def forward(self, u: Tensor, *, start: Tensor | None = None, washout: int = 0) -> Tensor:
-        """The states of all layers, lowest first, in the shapes of `EchoState.forward`."""
-        _check(u, self.inputs, washout)
-        starts = (None,) * len(self.layers) if start is None else self._split(start)
-        states = []
-        for layer, part in zip(self.layers, starts, strict=True):
-            u = layer(u, start=part)
-            states.append(u)
-        return torch.cat(states, -1)[..., washout:, :]
-
-    def _split(self, x: Tensor) -> tuple[Tensor, ...]:
-        return x.split([layer.size for layer in self.layers], -1)
-
-
-def _check(u: Tensor, inputs: int, washout: int) -> None:
-    if u.ndim not in (2, 3) or u.shape[-1] != inputs:
-        raise ValueError(f"u must be (time, {inputs}) or (batch, time, {inputs}), got {tuple(u.shape)}")
-    if not 0 <= washout < u.shape[-2]:
-        raise ValueError(f"washout must leave a state of the {u.shape[-2]} steps, got {washout}")
 
 
 INHIBITORY = 5  # one unit in so many
@@ -346,7 +290,7 @@ class Liquid(Undrawn):
             raise ValueError(f"u must be (..., time, {self.inputs}), got {tuple(u.shape)}")
         self.check_drawn()
         current = u.to(self.W.dtype) @ self.W_in.T
-        v = s = r = current.new_zeros(current[..., 0, :].shape)
+        v = s = r = torch.zeros_like(current[..., 0, :])
         spikes, traces = [], []
         for now in current.unbind(-2):
             v = self.decay * v + s @ self.W.T + now

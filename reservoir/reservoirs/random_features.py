@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, Protocol, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -28,7 +28,6 @@ from reservoir.weights.naming import owned
 from reservoir.weights.origins import Seeded, draw_into
 
 ProjectionKind = Literal["gaussian", "sign", "sparse", "orthogonal"]
-PROJECTION_KINDS: tuple[ProjectionKind, ...] = get_args(ProjectionKind)
 
 
 def entries(kind: ProjectionKind, d_in: int, n_features: int) -> Initialisation:
@@ -42,7 +41,7 @@ def entries(kind: ProjectionKind, d_in: int, n_features: int) -> Initialisation:
     Raises:
         ValueError: there is no such kind.
     """
-    check_choice("kind", kind, PROJECTION_KINDS)
+    check_choice("kind", kind, get_args(ProjectionKind))
     kinds = {
         "gaussian": Normal(1.0),
         "sign": SignedConstant(gain=math.sqrt(d_in)),
@@ -81,23 +80,13 @@ class RandomFeatures(nn.Module):
         super().__init__()
         for name, value in (("d_in", d_in), ("n_features", n_features)):
             check_number(name, value, least=1, whole=True)
-        self.stream = stream
-        shapes = {"weight": (n_features, d_in), "bias": (n_features,)}
+        self.stream, self.n_features = stream, n_features
         drawn = {"weight": weight} | ({} if bias is None else {"bias": bias})
-        for name, shape in shapes.items():
+        for name, shape in (("weight", (n_features, d_in)), ("bias", (n_features,))):
             empty = nn.Parameter(torch.empty(shape), requires_grad=False) if name in drawn else None
             self.register_parameter(name, empty)
         for item in owned(self):
             draw_into(item, Seeded(seed, item.stream, drawn[item.attribute]))
-
-    @property
-    def n_features(self) -> int:
-        """Numbers that come out."""
-        return self.weight.shape[0]
-
-    def forward(self, x: Tensor) -> Tensor:
-        """(..., d_in) -> (..., n_features)."""
-        raise NotImplementedError
 
     def kernel(self, x: Tensor, y: Tensor) -> Tensor:
         """(n, d_in), (m, d_in) -> (n, m): what `self(x) @ self(y).T` tends to for many Gaussian features."""
@@ -219,14 +208,6 @@ def _angles(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:  # (n, d), (m, d) ->
     return lengths, (x @ y.T / lengths.clamp(min=torch.finfo(x.dtype).tiny)).clamp(-1, 1)
 
 
-class Reservoir(Protocol):
-    """Whatever turns a state and an input into the next state."""
-
-    def step(self, x: Tensor, u: Tensor) -> Tensor:
-        """(..., size), (..., inputs) -> (..., size)."""
-        ...
-
-
 @dataclass(frozen=True)
 class Readout:
     """`y = V x + c`: all that is trained in an echo state network.
@@ -280,11 +261,11 @@ def ridge(x: Tensor, y: Tensor, *, regularisation: float) -> Readout:
     return Readout(weight, y_mean - weight @ x_mean)
 
 
-def free_run(reservoir: Reservoir, readout: Readout, x: Tensor, steps: int) -> Tensor:
+def free_run(reservoir: Any, readout: Readout, x: Tensor, steps: int) -> Tensor:
     """Forecast `steps` inputs: each prediction of the readout is the reservoir's next input.
 
     Args:
-        reservoir: `EchoState` or `DeepEchoState`, or anything else with a `step`.
+        reservoir: an `EchoState`, or anything else with a `step(x, u)` that gives the next state.
         readout: trained to give the input that comes next.
         x: the state after the last true input, (..., size).
         steps: how many inputs to forecast.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -17,7 +16,6 @@ from reservoir.datasets.batches import Minibatch
 from reservoir.datasets.bench import NOTHING, Facts, Puzzle
 from reservoir.layers.arguments import check_number
 from reservoir.models import Classifier
-from reservoir.training.state import batches_after
 from reservoir.training.task import device_of
 
 METRIC = "accuracy"
@@ -55,10 +53,10 @@ class TextReader:
         """The sides of a text, the longest of them shortened until all fit."""
         if self.cut is None:
             return sides
-        kept, room = [len(side) for side in sides], self.cut - len(self.lead) - len(sides)
-        while sum(kept) > room:
-            kept[kept.index(max(kept))] -= 1
-        return [side[:length] for side, length in zip(sides, kept, strict=True)]
+        kept = list(map(list, sides))
+        while sum(map(len, kept)) > self.cut - len(self.lead) - len(kept):
+            max(kept, key=len).pop()
+        return kept
 
     def predict(self, model: Classifier, texts: Labelled, *, batch: int = 256) -> list[int]:
         """The most probable class of each text, in the order given; `batch` texts of similar length at a time."""
@@ -81,7 +79,7 @@ class ClassificationTask(TextReader):
 
     Args:
         train, valid: labelled texts.
-        vocabulary, lead, cut: as in `TextReader`.
+        vocabulary, reading: as in `TextReader`.
         max_tokens: size of a batch, in padded tokens.
         seed: of the order of the data.
         max_length: texts of more tokens are left out of training.
@@ -98,18 +96,15 @@ class ClassificationTask(TextReader):
         max_tokens: int,
         seed: int,
         max_length: int = 128,
-        lead: Sequence[int] = (),
-        cut: int | None = None,
+        **reading: Any,
     ):
-        super().__init__(vocabulary, lead=lead, cut=cut)
+        super().__init__(vocabulary, **reading)
         if not len(valid):
             raise ValueError("valid must have at least one text, got none")
         self.valid = valid
         # A class is a target of one token: the batches of translation serve as they are.
-        classes = [[label] for label in train.labels]
-        self.train = TokenBatches(
-            self.encode(train), classes, max_tokens=max_tokens, seed=seed, max_length=max_length
-        )
+        rows, classes = self.encode(train), [[label] for label in train.labels]
+        self.train = TokenBatches(rows, classes, max_tokens=max_tokens, seed=seed, max_length=max_length)
 
     def epoch(self, number: int) -> Sequence[Batch]:
         """The batches of an epoch."""
@@ -161,8 +156,8 @@ class ComputationTask:
 
     def size(self, batch: Minibatch) -> tuple[int, int]:
         """Answers, and positions without padding."""
-        positions = batch.x.shape[0] * batch.x.shape[1] if batch.last is None else int((batch.last + 1).sum())
-        return batch.y.numel(), positions
+        whole = batch.x.shape[0] * batch.x.shape[1]
+        return batch.y.numel(), whole if batch.last is None else int((batch.last + 1).sum())
 
     @staticmethod
     def logits(model: Any, batch: Minibatch) -> Tensor:
@@ -220,28 +215,6 @@ class PuzzleTask(ComputationTask):
     def __init__(self, puzzle: Puzzle, examples: Examples, *, batch: int, seed: int):
         super().__init__(examples, batch=batch, seed=seed)
         self.puzzle = puzzle
-        self._table: tuple[Tensor, Tensor, list[int]] | None = None
-
-    def table(self, steps: int) -> tuple[Tensor, Tensor, list[int]]:
-        """The batches of the first steps as one table, kept for whoever asks again.
-
-        A batch that is short is filled up with sequences of which nothing is asked.
-
-        Returns:
-            x: (steps, batch, length) int16.
-            y: (steps, batch, places, questions) int16, `NOTHING` where nothing is asked.
-            The places of each batch.
-        """
-        if self._table is None or len(self._table[0]) < steps:
-            batches = list(itertools.islice(batches_after(self, 0), steps))
-            first = batches[0]
-            x = torch.zeros(steps, self.batch, *first.x.shape[1:], dtype=torch.int16)
-            y = torch.full((steps, self.batch, *first.y.shape[1:]), NOTHING, dtype=torch.int16)
-            for step, batch in enumerate(batches):
-                x[step, : len(batch)], y[step, : len(batch)] = batch.x, batch.y
-            self._table = x, y, [self.size(batch)[1] for batch in batches]
-        x, y, sizes = self._table
-        return x[:steps], y[:steps], sizes[:steps]
 
     def size(self, batch: Minibatch) -> tuple[int, int]:
         """Questions, and places."""

@@ -75,7 +75,7 @@ def count_flops(loss: Callable[[], Tensor], device: torch.device, *, autocast: b
     return count_products(work)
 
 
-def count_products(work: Callable[[], None]) -> float:
+def count_products(work: Callable[[], object]) -> float:
     """Operations of the matrix products that `work` makes, two for each multiply-add."""
     with unpadded(), FlopCounterMode(display=False, custom_mapping=FORMULAS) as counter:
         work()
@@ -96,14 +96,7 @@ def cost(model: nn.Module, loss: Callable[[], Tensor], *, moments: int = 2) -> d
         gradient take, too; "stored_bytes", which a file must hold.
     """
     moving = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    before = [parameter.grad for parameter in moving]
-    for parameter in moving:
-        parameter.grad = None  # or the backward pass would add to it in place
-    try:
-        flops = count_products(lambda: loss().backward())
-    finally:
-        for parameter, gradient in zip(moving, before, strict=True):
-            parameter.grad = gradient
+    flops = count_products(lambda: torch.autograd.grad(loss(), moving, allow_unused=True))
     found = report(model)
     return {
         "flops": flops,
@@ -163,28 +156,3 @@ def layer_cost(
     # A recurrent layer's first state has no past that a gradient could go to.
     past = 12 * (d // 2) ** 2 / length if kind == "gru" else 0.0
     return LayerCost(maps + biases + norms, 2 * maps + free, 2 * maps + 2 * free - past, 2 * maps)
-
-
-def stack_cost(
-    letters: str, kinds: Sequence[LayerKind], *, below: bool = True, **sizes: Any
-) -> list[tuple[LayerCost, float, float]]:
-    """For each layer of a stack from the bottom its cost, and what the backward pass spends there.
-
-    A layer that learns needs the gradient of its weights, and that of its input for what moves inside and below it. A
-    frozen one needs the second alone, and not even that where nothing below it moves.
-
-    Args:
-        letters: a stack such as "LRLRLL".
-        kinds: what each layer is.
-        below: whether the embeddings move.
-        sizes: as for `layer_cost`.
-
-    Returns:
-        (cost, operations for inputs, operations for weights), a padded token each.
-    """
-    found = []
-    for letter, kind in zip(letters, kinds, strict=True):
-        cost, learns = layer_cost(kind, **sizes), letter == "L"
-        found.append((cost, cost.inputs if below or learns else 0.0, cost.weights if learns else 0.0))
-        below = below or learns
-    return found

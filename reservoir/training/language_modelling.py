@@ -42,8 +42,7 @@ class _Windowed:
         vocabulary: Any = None,
     ):
         for name, ids in (("train", train), ("valid", valid), ("test", test)):
-            why = "one to read and one to predict"
-            check_number(f"tokens of {name}", len(ids), least=2, whole=True, why=why)
+            check_number(f"tokens of {name}", len(ids), least=2, whole=True)  # to read, and to predict
         self.vocabulary = vocabulary
         self.train = Windows(train, length=length, batch=batch, seed=seed)
         self.valid, self.test = (

@@ -21,22 +21,17 @@ Model = TypeVar("Model", bound=nn.Module, contravariant=True)
 
 
 class Task(Protocol[Model]):
-    """A task that a model can be trained on, such as translation, language modelling or classification."""
+    """A task that a model can be trained on, such as translation, language modelling or classification.
 
-    @property
-    def metric(self) -> str:
-        """Name of the validation metric that counts."""
-        ...
+    Attributes:
+        metric: name of the validation metric that counts.
+        larger_is_better: whether that metric rises as the model improves.
+        train: the training data; its `dropped` says how many texts were left out as too long.
+    """
 
-    @property
-    def larger_is_better(self) -> bool:
-        """Whether that metric rises as the model improves."""
-        ...
-
-    @property
-    def train(self) -> Any:
-        """The training data; its `dropped` says how many texts were left out as too long."""
-        ...
+    metric: str
+    larger_is_better: bool
+    train: Any
 
     def epoch(self, number: int, /) -> Sequence[Any]:
         """The batches of an epoch, in an order that the task's seed and the number fix."""

@@ -16,8 +16,7 @@ from torch import Tensor
 
 from reservoir.datasets import Batch, Pairs, Pieces, TokenBatches, Vocabulary, pad_sources
 from reservoir.layers.arguments import check_number
-from reservoir.layers.attention import LearnedPositions
-from reservoir.layers.linear import ROWS, packed_for_inference
+from reservoir.layers.mixing import LearnedPositions
 from reservoir.models import EncoderDecoder
 from reservoir.training.task import device_of, perplexity, smoothed_cross_entropy
 
@@ -194,10 +193,7 @@ def top_k(table: Tensor, k: int, *, strip: int = 16) -> tuple[Tensor, Tensor]:
 
 
 def translate(
-    model: EncoderDecoder,
-    sources: Sequence[Sequence[int]],
-    *,
-    decoding: Decoding | None = None,
+    model: EncoderDecoder, sources: Sequence[Sequence[int]], *, decoding: Decoding | None = None
 ) -> list[list[int]]:
     """Token ids of the best translation of each source, in the order given; an empty source gives an empty one.
 
@@ -226,7 +222,7 @@ def translate(
     was_training = model.training
     model.eval()
     try:
-        with torch.no_grad(), packed_for_inference(model, rows=ROWS):  # laid out once for all batches
+        with torch.no_grad():
             while order:
                 longest, rows = len(sources[order[-1]]) + 1, [order.pop()]
                 while order and (len(rows) + 1) * longest * decoding.beam <= decoding.max_tokens:

@@ -27,8 +27,8 @@ from __future__ import annotations
 import copy
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
 from typing import Literal, NamedTuple, TypeVar, cast
 
 import pandas as pd
@@ -37,25 +37,11 @@ from torch import Tensor, nn
 
 from reservoir.layers import Embedding, Fourier, Linear
 from reservoir.layers.arguments import check_number
-from reservoir.weights.files import WeightsError
 from reservoir.weights.masks import FixedMask, Supermask, places, unmasked
 from reservoir.weights.naming import Owned, bare, owned
-from reservoir.weights.origins import (
-    Fixed,
-    Masked,
-    Origin,
-    OriginName,
-    Pretrained,
-    Seeded,
-    Trained,
-    moves,
-    origin_of,
-)
-from reservoir.weights.storage import model_bytes
+from reservoir.weights.origins import Fixed, Masked, Origin, OriginName, Trained, origin_of
 
 COUNTS = ("weights", "scores", "total", "trainable", "trainable_all_rows", "stored_bytes")
-COUNTED = 2**26
-"""How many numbers a model may have whose file is made to see how large it is."""
 UNINITIALISED: Literal["not initialised"] = "not initialised"
 
 
@@ -91,12 +77,10 @@ class Report:
 
     Args:
         unmasked: matrices of a masked model that no mask can reach, such as those of a recurrent layer.
-        file: the size of what `save` would write, counted when it is asked for.
     """
 
     rows: tuple[Row, ...]
     unmasked: tuple[str, ...] = ()
-    file: Callable[[], int | None] = field(default=lambda: None, compare=False, repr=False)
 
     @property
     def weights(self) -> int:
@@ -154,17 +138,10 @@ class Report:
         missing = any(row.origin == UNINITIALISED for row in self.rows)
         return (
             f"{self.total:,} parameters{parts}, {self.trainable:,} of them move ({share:.1%}){unused};"
-            f" {self.stored_bytes:,} bytes to store{self._in_a_file()}"
+            f" {self.stored_bytes:,} bytes to store"
             + (f"; no mask can reach {', '.join(self.unmasked)}" if self.unmasked else "")
             + ("; not initialised yet: call initialise(model, seed=…)" if missing else "")
         )
-
-    def _in_a_file(self) -> str:
-        try:
-            size = self.file()
-        except WeightsError as error:
-            return f", but they cannot be: {error}"
-        return "" if size is None else f", {size:,} as a file with buffers and its list of contents"
 
     def __str__(self) -> str:
         return f"{self.frame().to_string(index=False)}\n{self.summary()}"
@@ -182,9 +159,7 @@ def report(model: nn.Module) -> Report:
     uses = Counter(id(item.parameter) for item in owned(model, tied=True))
     rows = (*(_row(item, uses) for item in owned(model)), *_masks(model), *_transforms(bare(model)))
     left = tuple(f"{item.path} {tuple(item.parameter.shape)}" for item in unmasked(model))
-    if sum(row.parameters for row in rows) > COUNTED or any(one.is_meta for one in model.parameters()):
-        return Report(rows, left)
-    return Report(rows, left, lambda: len(model_bytes(model)))
+    return Report(rows, left)
 
 
 def mask_bytes(n: int, k: int) -> int:
@@ -196,11 +171,13 @@ def mask_bytes(n: int, k: int) -> int:
 def _row(item: Owned, uses: Counter[int]) -> Row:
     shape, n, origin = tuple(item.parameter.shape), item.parameter.numel(), origin_of(item)
     if isinstance(item.module, Supermask):
-        trainable = n if moves(item) else 0
-        return Row(item.path, shape, Masked.name, moves(item), n, trainable, -(-n // 8), "scores")
+        trainable = n if item.parameter.requires_grad else 0
+        return Row(
+            item.path, shape, Masked.name, item.parameter.requires_grad, n, trainable, -(-n // 8), "scores"
+        )
     name: OriginName | Literal["not initialised"] = UNINITIALISED if origin is None else origin.name
-    trainable = (n - _idle_rows(item, uses) * math.prod(shape[1:])) if moves(item) else 0
-    return Row(item.path, shape, name, moves(item), n, trainable, _stored(item, origin))
+    trainable = (n - _idle_rows(item, uses) * math.prod(shape[1:])) if item.parameter.requires_grad else 0
+    return Row(item.path, shape, name, item.parameter.requires_grad, n, trainable, _stored(item, origin))
 
 
 def _stored(item: Owned, origin: Origin | None) -> int:
@@ -211,7 +188,7 @@ def _stored(item: Owned, origin: Origin | None) -> int:
             return item.mask.kept * size  # what is pruned is zero
         case None | Trained() | Masked(Trained()):
             return n * size
-        case Seeded() | Pretrained() | Fixed() | Masked():
+        case _:  # what a seed or a reference gives back
             return 0
 
 

@@ -30,8 +30,6 @@ KEY_STEPS = (0x9E3779B9, 0xBB67AE85)  # the fractions of the golden ratio and of
 PHILOX_ROUNDS = 10
 # At a time: the working set stays in a core's cache, and a large tensor needs no large scratch.
 CHUNK_BLOCKS, CHUNK_ELEMENTS = 2**14, 2**19
-# A chunk takes a GPU some 130 operations, whatever its size, and each of them takes time to start.
-GPU_BLOCKS = 2**20
 WORTHWHILE = 2**22  # blocks: about as many as PyTorch makes while numba is imported
 HALVES = 8  # 16-bit halves in a block of four words
 ROUNDS = 3  # of signs, permutation and Hadamard windows in an orthogonal draw
@@ -173,8 +171,6 @@ class Stream:
             raise ValueError(f"start and stop must satisfy 0 <= start <= stop, got {start} and {stop}")
         first, last = start // per_block, -(-stop // per_block)
         step = max(1, min(CHUNK_BLOCKS, CHUNK_ELEMENTS // per_block))
-        if last - first > step and torch.empty(0, device=device).is_cuda:
-            step = GPU_BLOCKS
         lows = range(first, max(last, first + 1), step)  # one chunk, if an empty one, has the type
         chunks = [convert(self._blocks(low, min(low + step, last), device)) for low in lows]
         flat = (chunks[0] if len(chunks) == 1 else torch.cat(chunks)).reshape(-1)

@@ -55,41 +55,26 @@ def _bytes_of(tensor: Tensor) -> np.ndarray:
     return tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()
 
 
-def tensor_digest(tensor: Tensor | Iterable[Tensor], shape: torch.Size | None = None) -> str:
+def tensor_digest(tensor: Tensor) -> str:
     """Return the first 16 hexadecimal digits of the SHA-256 of a tensor's type and shape and of sums over its bytes.
 
     The little-endian bytes, in row-major order, are 64-bit words in rows of `WORDS`, the last row filled up with zeros.
     Hashed are the sums of the rows, one after the other, and then the sums of the columns, all modulo 2^64. So any word
     that is damaged is found, and any two that have changed places, at the speed of the memory: a hash of all bytes
     takes ten times as long. It does not withstand an attacker who wants two tensors to have one digest.
-
-    Args:
-        tensor: it, or its stretches, which are float32 of the given shape together.
-        shape: of the whole; a tensor has its own.
     """
-    if isinstance(tensor, Tensor):
-        pieces: Iterable[Tensor] = [tensor]
-        dtype, shape = tensor.dtype, tensor.shape
-    else:
-        pieces, dtype = tensor, torch.float32
-    found = hashlib.sha256(f"{dtype} {tuple(shape or ())}".encode())
+    found = hashlib.sha256(f"{tensor.dtype} {tuple(tensor.shape)}".encode())
+    data, width = _bytes_of(tensor), 8 * WORDS
+    full = len(data) - len(data) % width
+    last = np.zeros(width if full < len(data) else 0, np.uint8)
+    last[: len(data) - full] = data[full:]
     columns = np.zeros(WORDS, "<u8")
-    rest = np.zeros(0, np.uint8)
-
-    def add(data: np.ndarray) -> None:
-        rows = data.view("<u8").reshape(-1, WORDS)
+    for part in (data[:full], last):
+        rows = part.view("<u8").reshape(-1, WORDS)
         for low in range(0, len(rows), ROWS):
             some = rows[low : low + ROWS]
             found.update(some.sum(1, dtype="<u8").tobytes())
-            columns[:] += some.sum(0, dtype="<u8")
-
-    for piece in pieces:
-        data = np.concatenate([rest, _bytes_of(piece)]) if len(rest) else _bytes_of(piece)
-        full = len(data) - len(data) % (8 * WORDS)
-        add(data[:full])
-        rest = data[full:]
-    if len(rest):
-        add(np.concatenate([rest, np.zeros(8 * WORDS - len(rest), np.uint8)]))
+            columns += some.sum(0, dtype="<u8")
     found.update(columns.tobytes())
     return found.hexdigest()[:16]
 

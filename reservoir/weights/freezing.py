@@ -36,20 +36,10 @@ STOCK = {
     "embeddings": ("*embed*", "*wte.*", "*wpe.*", "*lm_head*", "*_token", "*shared.*"),
     "attention": ("*attn.*", "*attention.*", "*Attention.*"),
     "feed_forward": (
-        "*.mlp.*",
-        "*.linear1.*",
-        "*.linear2.*",
-        "*.intermediate.*",
-        "*.layer.*.output.*",
-        "*.fc1.*",
-        "*.fc2.*",
-        "*.ff.*",
-        "*.ffn*",
-        "*.feed_forward.*",
-        "*.DenseReluDense.*",
-        "*.experts.*",
+        "*.mlp.*", "*.linear1.*", "*.linear2.*", "*.intermediate.*", "*.layer.*.output.*", "*.fc1.*", "*.fc2.*",
+        "*.ff.*", "*.ffn*", "*.feed_forward.*", "*.DenseReluDense.*", "*.experts.*",
     ),
-}
+}  # fmt: skip
 """The same for modules without stream names, by what torch and transformers call them."""
 
 FROZEN_DRAWS: dict[str, Initialisation] = {
@@ -277,15 +267,12 @@ def low_rank(model: nn.Module, kind: Update, *, rank: int, patterns: Names = ("*
         if hasattr(linear, "update"):
             raise ValueError(f"{item.path} has an update already")
         if kind == "lora":
-            update: nn.Module = nn.Sequential(
-                *_factors(d_in, d_out, rank, stream=stream, down=KaimingUniform(), up=Constant(0.0))
-            )
+            pair = _factors(d_in, d_out, rank, stream, KaimingUniform(), Constant(0.0))
+            update: nn.Module = nn.Sequential(*pair)
         else:
             if (d_in, d_out) not in shared:
-                start = KaimingUniform(a=0.0)
-                shared[d_in, d_out] = _factors(
-                    d_in, d_out, rank, stream=f"{kind}.{d_in}-to-{d_out}", down=start, up=start
-                )
+                place, start = f"{kind}.{d_in}-to-{d_out}", KaimingUniform(a=0.0)
+                shared[d_in, d_out] = _factors(d_in, d_out, rank, place, start, start)
             update = VeRA(*shared[d_in, d_out], stream=stream)
         linear.add_module("update", update.to(item.parameter.device))
         linear.register_forward_hook(_add)
@@ -293,15 +280,13 @@ def low_rank(model: nn.Module, kind: Update, *, rank: int, patterns: Names = ("*
 
 
 def _factors(
-    d_in: int, d_out: int, rank: int, *, stream: str, down: Initialisation, up: Initialisation
+    d_in: int, d_out: int, rank: int, stream: str, first: Initialisation, second: Initialisation
 ) -> tuple[Linear, Linear]:
     """The maps A and B of an update, and what they are drawn as."""
-    pair = (
-        Linear(d_in, rank, stream=f"{stream}.down", bias=False),
-        Linear(rank, d_out, stream=f"{stream}.up", bias=False),
-    )
-    pair[0].initialisations, pair[1].initialisations = {"weight": down}, {"weight": up}
-    return pair
+    down = Linear(d_in, rank, stream=f"{stream}.down", bias=False)
+    up = Linear(rank, d_out, stream=f"{stream}.up", bias=False)
+    down.initialisations, up.initialisations = {"weight": first}, {"weight": second}
+    return down, up
 
 
 def _add(linear: Any, args: tuple[Tensor, ...], output: Tensor) -> Tensor:

@@ -16,19 +16,8 @@ from torch import Tensor, nn
 
 from reservoir.layers.arguments import check_choice, check_number
 from reservoir.weights.initialisation import Initialisation, KaimingUniform, SignedConstant, XavierUniform
-from reservoir.weights.naming import (
-    KEPT,
-    Names,
-    Owned,
-    WeightMask,
-    Where,
-    bare,
-    chosen,
-    explicit,
-    listed,
-    owned,
-)
-from reservoir.weights.origins import NAMED, Seeded, draw_into, initialise, is_known, is_map, recorded_origin
+from reservoir.weights.naming import KEPT, Owned, WeightMask, bare, chosen, listed, owned
+from reservoir.weights.origins import Seeded, draw_into, initialise, is_map, recorded_origin
 
 By = Literal["magnitude", "score", "weight"]
 MASKED_DRAWS: dict[str, Initialisation] = {
@@ -105,10 +94,6 @@ class Supermask(WeightMask):
             self._last = last = (self.scores.detach().clone(), self.chosen())
         return last[1]
 
-    def train(self, mode: bool = True) -> Supermask:
-        self._last = None
-        return super().train(mode)
-
 
 class FixedMask(WeightMask):
     """A mask that was chosen once, and takes one bit a weight to store.
@@ -174,15 +159,7 @@ def masked(scores: Tensor, weight: Tensor, keep: float, *, by: By) -> Tensor:
     return _Masked.apply(scores, weight, mask.view(scores.shape), by == "magnitude")
 
 
-def supermask(
-    model: nn.Module,
-    plan: Mask | None = None,
-    *,
-    seed: int,
-    layers: Names | None = None,
-    where: Where | None = None,
-    **fields: Any,
-) -> nn.Module:
+def supermask(model: nn.Module, plan: Mask | None = None, *, seed: int, **fields: Any) -> nn.Module:
     """Mask linear maps, convolutions and embeddings of any module, and return it.
 
     Maps that share a weight get masks of their own, as the depths of a shared layer do. An output that is tied to a
@@ -192,43 +169,22 @@ def supermask(
         model: initialised. Its norms and biases are left as they are: freeze them, or make the model `bare`.
         plan: what to mask.
         seed: of the scores.
-        layers, where: what to mask, as in `freeze`, in the place of a plan; everything if neither they nor patterns are
-            given, nothing if what is given is empty.
         fields: of `Mask`, in the place of a plan: `supermask(model, keep=0.5, seed=0)`.
 
     Raises:
-        ValueError: a layer or pattern matches nothing, also where keep=1 masks nothing; the model is a recurrent stack;
-            `keep` is so small that a tensor keeps no weight; or there is a plan and something else.
+        ValueError: a pattern matches nothing, also where keep=1 masks nothing; `keep` is so small that a tensor keeps
+            no weight; or there is a plan and something else.
     """
-    named = layers is not None or where is not None
     if plan is None:
         if "keep" not in fields:
             raise ValueError("supermask needs the share of weights to keep, such as keep=0.5")
-        plan = Mask(**({"patterns": ()} if named else {}) | fields)
+        plan = Mask(**fields)
     elif fields:
         raise ValueError(
             f"supermask takes a plan or its fields, got both: put {', '.join(fields)} into the plan"
         )
-    elif named:  # the plan's patterns, "*" by default, include them
-        raise ValueError(
-            "supermask takes a plan or layers and where, not both: give the plan's fields in its place, such as"
-            f" keep={plan.keep:g}"
-        )
     found = maskable(model)
-    if not found and any(isinstance(module, nn.RNNBase) for module in model.modules()):
-        raise ValueError(
-            "no mask can reach the weights of a recurrent stack, which torch hands to a kernel: build it of cells,"
-            " such as nn.LSTMCell"
-        )
-    wanted = chosen(
-        found, layers=layers, patterns=plan.patterns, where=where, what="linear map and no embedding"
-    )
-    if there := [item for item in wanted if isinstance(item.mask, Supermask)]:
-        if plan.keep == 1 or plan.by == "weight":
-            raise ValueError(
-                f"{there[0].path} has a mask that is being learned, which keep={plan.keep:g}, by={plan.by!r} would not"
-                " change: build and initialise the model again"
-            )
+    wanted = chosen(found, patterns=plan.patterns, what="linear map and no embedding")
     if plan.keep == 1:
         return model
     paths = {item.path for item in wanted}
@@ -284,27 +240,20 @@ def places(model: nn.Module) -> Sequence[Owned]:
 def maskable(model: nn.Module) -> Sequence[Owned]:
     """The weights that a mask chooses among, at each of their places.
 
-    Tensors of modules that are none of torch's are among them if a seed has drawn them as matrices, such as the experts
-    of a mixture. Recurrent layers are left out, but not their cells: torch's hand their weights to a kernel that no
-    mask reaches.
+    Recurrent layers are left out, but not their cells: torch's hand their weights to a kernel that no mask reaches. So
+    are tensors of modules that are none of torch's, and what another parametrization makes, such as a spectral norm.
     """
     return [
         item
         for item in places(model)
         if item.parameter.numel()
+        and not item.others
         and (
             is_table(item.module)
             or is_map(item)
-            or (item.parameter.ndim > 1 and (isinstance(item.module, nn.RNNCellBase) or _drawn_matrix(item)))
+            or (item.parameter.ndim > 1 and isinstance(item.module, nn.RNNCellBase))
         )
     ]
-
-
-def _drawn_matrix(item: Owned) -> bool:
-    """Whether a tensor of a module that is none of torch's was drawn as a matrix, or as several."""
-    origin = recorded_origin(item)
-    ours = is_known(item.module) or explicit(item.module) is not None or NAMED.search(item.attribute)
-    return not ours and isinstance(origin, Seeded) and origin.initialisation.random
 
 
 def unmasked(model: nn.Module) -> list[Owned]:
@@ -337,20 +286,16 @@ def materialise(model: nn.Module) -> nn.Module:
     """
     model = copy.deepcopy(bare(model))
     masked = [item for item in owned(model, tied=True) if item.mask is not None]
-    made: dict[
-        tuple[int, int], nn.Parameter
-    ] = {}  # a tied weight stays tied where one mask chooses for all its places
+    # A tied weight stays tied where one mask chooses for all its places.
+    made: dict[tuple[int, int], nn.Parameter] = {}
     for item in masked:
         mask = item.mask
         assert mask is not None
         known = (id(item.parameter), id(mask))
         if known not in made:
             value = item.parameter * mask.chosen()
-            if item.others:  # such as a spectral norm
-                mask.eval(), [one.eval() for one in item.others]
-                value = getattr(item.module, item.attribute)
             made[known] = nn.Parameter(value, requires_grad=item.parameter.requires_grad)
-        item.put(None, alone=True)
+        item.put(None)
         setattr(item.module, item.attribute, made[known])
     for module in model.modules():
         module.__dict__.pop(KEPT, None)

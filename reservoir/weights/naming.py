@@ -17,7 +17,6 @@ from typing import Any, NamedTuple, cast
 import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DataParallel, DistributedDataParallel
-from torch.nn.parameter import is_lazy
 from torch.nn.utils import parametrize
 from torch.optim.swa_utils import AveragedModel
 
@@ -25,9 +24,6 @@ from reservoir.layers import Embedding, Linear
 from reservoir.weights.files import WeightsError
 
 KEPT = "_reservoir"
-TRAINED = (
-    "trained"  # kept in place of an origin where only the owner's code makes a tensor; `origins` has the type
-)
 """Where a module keeps what is known of its tensors: attribute -> (stream name, origin)."""
 LAYER = re.compile(r"((?:[^.]+\.)*?)(\d+)\.")
 Names = str | int | Iterable[str | int]
@@ -73,13 +69,11 @@ class Owned(NamedTuple):
 
     @property
     def others(self) -> list[nn.Module]:
-        """What torch's parametrizations do to the weights in addition to a mask."""
+        """What torch's parametrizations do to the weights besides a mask, such as a spectral norm."""
         return [one for one in self._chain() if not isinstance(one, WeightMask)]
 
-    def put(self, mask: WeightMask | None, *, alone: bool = False) -> None:
+    def put(self, mask: WeightMask | None) -> None:
         """Put a mask before the weights, in the place of the one that is there; None takes it away.
-
-        What else parametrizes them stays, such as a spectral norm, unless the weights are to be left `alone`.
 
         Our own layers multiply by it themselves. Elsewhere it is a parametrization of torch, so whoever asks the module
         for its weight, a fused kernel for instance, gets the masked one.
@@ -95,12 +89,8 @@ class Owned(NamedTuple):
             if not chain:
                 cast(nn.Module, self._chain()).register_state_dict_post_hook(_each_its_own)
         elif old is not None:
-            if self.others and not alone:
-                del cast(nn.ModuleList, chain)[list(chain).index(old)]
-                return
-            kind = type(
-                self.module
-            )  # a deep copy shares it, and torch would take the weight from the original too
+            # A deep copy shares the class, and torch would take the weight from the original too.
+            kind = type(self.module)
             self.module.__class__ = type(kind.__name__, kind.__bases__, dict(kind.__dict__))
             parametrize.remove_parametrizations(self.module, self.attribute, leave_parametrized=False)
 
@@ -130,8 +120,7 @@ def bare(model: nn.Module) -> nn.Module:
     """
     if not isinstance(model, nn.Module) or isinstance(model, torch.jit.ScriptModule):
         raise TypeError(
-            f"this needs a module, got {type(model).__name__}: put modules of a list into nn.Sequential, load a state"
-            " dictionary into the module that its code builds, and script a module after materialise(model)"
+            f"this needs a module of torch.nn, no list, state or script of one, got {type(model).__name__}"
         )
     while True:
         if isinstance(model, DataParallel | DistributedDataParallel | AveragedModel):
@@ -159,7 +148,7 @@ def owned(model: nn.Module, *, tied: bool = False) -> Iterator[Owned]:
         tied: whether to name a tied parameter at each of its places, instead of at the first alone.
 
     Raises:
-        ValueError: two parameters have the same name, or one has no shape yet.
+        ValueError: two parameters have the same name.
     """
     seen: set[int] = set()
     names: set[str] = set()
@@ -167,23 +156,17 @@ def owned(model: nn.Module, *, tied: bool = False) -> Iterator[Owned]:
         base, kept = explicit(module), module.__dict__.get(KEPT, {})
         if isinstance(module, WeightMask) and place and not place.endswith(".mask"):
             base = None  # a parametrization: it is called after the tensor that it stands before
-        for attribute, parameter in own_parameters(module):
+        for attribute, parameter in _own_parameters(module):
             if id(parameter) in seen and not tied:
                 continue
             seen.add(id(parameter))
             path = f"{place}.{attribute}" if place else attribute
-            if is_lazy(parameter):
-                raise ValueError(
-                    f"{path} has no shape yet: give the model one batch first, as lazy modules need"
-                )
             if base is not None:
                 path = base if attribute == "weight" else f"{base}.{attribute}"
             if path in names:
                 raise ValueError(
-                    f"two parameters are named {path!r}: {place or type(module).__name__} has stream={base!r}, which"
-                    " another module has, too; give it another stream, or none"
-                    if base is not None
-                    else f"two parameters are named {path!r}; {place}.{attribute} needs a name of its own"
+                    f"two parameters are named {path!r}: give {place or type(module).__name__} a stream of its own,"
+                    " or none"
                 )
             names.add(path)
             stream = path if base is not None or attribute not in kept else kept[attribute][0]
@@ -196,14 +179,6 @@ def _walk(module: nn.Module, place: str, seen: set[int]) -> Iterator[tuple[str, 
         return
     seen.add(id(module))
     yield place, module
-    for name, kept in module.__dict__.get(KEPT, {}).items() if parametrize.is_parametrized(module) else ():
-        # Of several originals, such as weight_norm's length and direction, the last is the tensor as it was.
-        chain = (
-            cast(Any, module).parametrizations[name] if parametrize.is_parametrized(module, name) else None
-        )
-        if chain is not None and not chain.is_tensor:
-            said = {f"original{n}": (f"{kept[0]}/{n}", TRAINED) for n in range(chain.ntensors)}
-            chain.__dict__.setdefault(KEPT, said | {f"original{chain.ntensors - 1}": kept})
     for name, child in module.named_children():
         below = f"{place}.{name}" if place else name
         if isinstance(child, WeightMask) and isinstance(module, parametrize.ParametrizationList):
@@ -211,7 +186,7 @@ def _walk(module: nn.Module, place: str, seen: set[int]) -> Iterator[tuple[str, 
         yield from _walk(child, below, seen)
 
 
-def own_parameters(module: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
+def _own_parameters(module: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
     """A module's own parameters; one that is parametrized by its name in the bare module."""
     if isinstance(module, parametrize.ParametrizationList) and hasattr(module, "original"):
         return  # its owner has named it
@@ -310,14 +285,12 @@ def layer_name(items: Sequence[Owned], layer: str) -> str:
     for item in items:
         if found := LAYER.match(item.path):
             stacks.setdefault(found[1], set()).add(int(found[2]))
-    if not stacks:
-        raise ValueError(
-            f"layers={layer} is a number, and the model has no numbered layers: it has {_some(items)};"
-            " name what is meant in patterns"
-        )
     if len(stacks) != 1:
-        there = " and ".join(repr(f"{prefix}{layer}") for prefix in stacks)
-        raise ValueError(f"layers={layer} could be one of several, the model has {there}; give names")
+        there = (
+            " and ".join(repr(f"{prefix}{layer}") for prefix in stacks)
+            or f"no numbered layers: {_some(items)}"
+        )
+        raise ValueError(f"layers={layer} could be one of several or none, the model has {there}; give names")
     ((prefix, numbers),) = stacks.items()
     count, number = max(numbers) + 1, int(layer)
     if not -count <= number < count:

@@ -29,21 +29,8 @@ from torch.nn.modules.conv import _ConvNd
 
 from reservoir.layers.linear import Undrawn
 from reservoir.weights.draws import Stream, checked_seed, name_hash
-from reservoir.weights.initialisation import Constant, Initialisation, Normal, Orthogonal, XavierUniform
-from reservoir.weights.naming import (
-    KEPT,
-    TRAINED,
-    Names,
-    Owned,
-    Where,
-    bare,
-    chosen,
-    explicit,
-    matches,
-    nearest,
-    own_parameters,
-    owned,
-)
+from reservoir.weights.initialisation import Constant, Initialisation, Normal, XavierUniform
+from reservoir.weights.naming import KEPT, Names, Owned, bare, chosen, explicit, matches, nearest, owned
 
 OriginName = Literal["trained", "seeded", "masked", "pretrained", "fixed"]
 ORIGIN_NAMES: tuple[OriginName, ...] = get_args(OriginName)
@@ -83,28 +70,8 @@ class Seeded:
     def __post_init__(self) -> None:
         object.__setattr__(self, "seed", checked_seed(self.seed))
 
-    def draw(
-        self,
-        shape: torch.Size,
-        *,
-        dtype: torch.dtype = torch.float32,
-        device: torch.device | str | None = None,
-    ) -> Tensor:
-        """The tensor of that shape, fp32, the same bits every time and on every device.
-
-        For a complex `dtype` it is complex64: real and imaginary part are drawn from streams of their own, "<name>" and
-        "<name>/imaginary", each √½ as large, so that the mean square of the numbers is what it is for real ones.
-        """
-        if dtype.is_complex:
-            if type(self.initialisation) is Orthogonal:
-                raise ValueError(
-                    f"{self.stream} is complex, and Orthogonal is real; Normal or XavierUniform would do"
-                )
-            real = self.draw(shape, device=device)
-            if not self.initialisation.random:
-                return torch.complex(real, torch.zeros_like(real))
-            imaginary = replace(self, stream=f"{self.stream}/imaginary").draw(shape, device=device)
-            return torch.complex(real * 0.5**0.5, imaginary * 0.5**0.5)
+    def draw(self, shape: torch.Size, *, device: torch.device | str | None = None) -> Tensor:
+        """The tensor of that shape, fp32, the same bits every time and on every device."""
         shape = torch.Size(shape[::-1]) if self.transposed else shape
         tensor = self.initialisation.draw(
             Stream(self.seed, self.stream), shape, blocks=self.blocks, device=device
@@ -161,11 +128,6 @@ Origin = Trained | Seeded | Pretrained | Fixed | Masked
 """Where a tensor comes from: one of five."""
 
 
-def moves(item: Owned) -> bool:
-    """Whether training changes a parameter."""
-    return item.parameter.requires_grad
-
-
 def origin_of(item: Owned) -> Origin | None:
     """Where a parameter comes from, as things stand; None if it was never initialised.
 
@@ -175,7 +137,7 @@ def origin_of(item: Owned) -> Origin | None:
     origin = recorded_origin(item)
     if origin is None:
         return None
-    under: Trained | Seeded | Pretrained | Fixed = Trained() if moves(item) else origin
+    under: Trained | Seeded | Pretrained | Fixed = Trained() if item.parameter.requires_grad else origin
     if isinstance(under, Seeded) and not under.initialisation.random:
         under = Fixed(under.initialisation)
     return Masked(under) if item.mask is not None else under
@@ -186,8 +148,7 @@ def recorded_origin(item: Owned) -> Trained | Seeded | Pretrained | None:
 
     A tensor that was drawn or loaded and is about to be trained is still `Seeded` or `Pretrained` here.
     """
-    found = item.module.__dict__.get(KEPT, {}).get(item.attribute, (None, None))[1]
-    return Trained() if found == TRAINED else found
+    return item.module.__dict__.get(KEPT, {}).get(item.attribute, (None, None))[1]
 
 
 def set_origin(item: Owned, origin: Trained | Seeded | Pretrained) -> None:
@@ -206,6 +167,7 @@ NAMED = re.compile(
     r"token|pos(ition)?_?emb"
 )  # parameters that a model keeps in itself: a class token, positions
 PACKED = ("qkv", "c_attn", "query_key_value", "Wqkv")  # linear maps that are queries, keys and values in one
+PACKED_DRAW = XavierUniform(gain=2**-0.5)  # of such maps, as fairseq draws them
 NORMS = (nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, _NormBase)
 KNOWN = (*NORMS, nn.Linear, nn.Bilinear, _ConvNd, nn.Embedding, nn.EmbeddingBag, nn.MultiheadAttention, nn.RNNBase,
          nn.RNNCellBase)  # fmt: skip
@@ -229,12 +191,9 @@ class Scheme:
         embedding: for embeddings that no rule names; None is Normal(d_model ** -0.5).
     """
 
-    rules: tuple[tuple[str, Initialisation], ...] = (
-        ("*.qkv", XavierUniform(gain=2**-0.5)),
-        ("*.query", XavierUniform(gain=2**-0.5)),
-        ("*.kv", XavierUniform(gain=2**-0.5)),
-        ("*.attention.queries_keys", XavierUniform(gain=2**-0.5)),
-        ("*.attention.values", XavierUniform(gain=2**-0.5)),
+    rules: tuple[tuple[str, Initialisation], ...] = tuple(
+        (pattern, PACKED_DRAW)
+        for pattern in ("*.qkv", "*.query", "*.kv", "*.attention.queries_keys", "*.attention.values")
     )
     linear: Initialisation = field(default_factory=XavierUniform)
     embedding: Initialisation | None = None
@@ -248,12 +207,10 @@ class Scheme:
         found = self.named(item) or self.usual(item)
         if found is not None:
             return found
-        now = constant(item.parameter)
-        keep = f"; {{{item.path!r}: Constant({now:g})}} keeps what it is now" if now is not None else ""
         raise ValueError(
             f"there is no rule to draw {item.path}, {tuple(item.parameter.shape)} of {type(item.module).__name__}: give"
             f" one, such as initialise(model, seed=…, rules={{{item.path!r}: Normal(0.02)}}), of"
-            f" reservoir.weights.initialisation{keep}"
+            " reservoir.weights.initialisation"
         )
 
     def named(self, item: Owned) -> Initialisation | None:
@@ -266,10 +223,6 @@ class Scheme:
     def usual(self, item: Owned) -> Initialisation | None:
         """What tensors of such a layer get that nobody has named; None for a layer that is none of torch's."""
         module, name, shape = item.module, item.attribute, item.parameter.shape
-        if name in ("bias_k", "bias_v") and isinstance(
-            module, nn.MultiheadAttention
-        ):  # a learned key and value
-            return Normal(shape[-1] ** -0.5)
         known = is_known(module) or explicit(module) is not None
         if known and "bias" in name and len(shape) == 1:
             return Constant(0.0)
@@ -278,7 +231,7 @@ class Scheme:
         if isinstance(module, nn.Embedding | nn.EmbeddingBag) or (len(shape) > 1 and NAMED.search(name)):
             return self.embedding or Normal(shape[-1] ** -0.5)
         if isinstance(module, nn.MultiheadAttention) and name == "in_proj_weight":
-            return self.linear if self.linear != XavierUniform() else XavierUniform(gain=2**-0.5)
+            return self.linear if self.linear != XavierUniform() else PACKED_DRAW
         if is_map(item) or isinstance(module, nn.RNNBase | nn.RNNCellBase):
             return self.linear
         return None
@@ -293,14 +246,14 @@ def is_known(module: nn.Module) -> bool:
 
 def is_norm(module: nn.Module) -> bool:
     """Whether a module normalises or scales: one of torch's norms, or a module of others that owns vectors alone."""
-    vectors = [parameter.ndim < 2 for _, parameter in own_parameters(module)]
+    vectors = [parameter.ndim < 2 for parameter in module.parameters(recurse=False)]
     return isinstance(module, NORMS) or (bool(vectors) and all(vectors) and not isinstance(module, KNOWN))
 
 
 def constant(tensor: Tensor) -> float | None:
     """The number that stands everywhere in a tensor, if fp32 has it; None if there are several, or none yet."""
     flat = tensor.detach().reshape(-1)
-    if flat.is_meta or not flat.numel() or flat.is_complex() or float(flat[0]) != float(flat[0].float()):
+    if flat.is_meta or not flat.numel() or float(flat[0]) != float(flat[0].float()):
         return None
     return float(flat[0]) if bool((flat[:64] == flat[0]).all()) and bool((flat == flat[0]).all()) else None
 
@@ -335,9 +288,7 @@ def _blocks(item: Owned) -> int:
 @torch.no_grad()
 def draw_into(item: Owned, origin: Seeded) -> None:
     """Draw a parameter in place, and record where it comes from."""
-    item.parameter.copy_(
-        origin.draw(item.parameter.shape, dtype=item.parameter.dtype, device=item.parameter.device)
-    )
+    item.parameter.copy_(origin.draw(item.parameter.shape, device=item.parameter.device))
     set_origin(item, origin)
 
 
@@ -375,7 +326,7 @@ def ask_owners(model: nn.Module, seed: int) -> Iterator[dict[str, Tensor]]:
             module.__dict__["reset_parameters"] = lambda: None
     for number in (seed, seed + 1):
         for parameter in copied.parameters():
-            parameter.fill_(torch.nan) if parameter.is_floating_point() or parameter.is_complex() else None
+            parameter.fill_(torch.nan) if parameter.is_floating_point() else None
         with torch.random.fork_rng(devices=[]):
             for place, (module, owner) in enumerate(asking(copied, None)):
                 torch.manual_seed(name_hash(f"{number}/{place}") >> 1)
@@ -398,10 +349,10 @@ def start_of(item: Owned, seed: int, scheme: Scheme, said: Sequence[Tensor], ask
         ask: whether the owner is heard about torch's layers, too.
 
     Raises:
-        ValueError: nobody knows, or it is zero where a draw would undo that.
+        ValueError: nobody knows.
     """
     path, parameter, known = item.path, item.parameter, is_known(item.module)
-    if not (parameter.is_floating_point() or parameter.is_complex()):
+    if not parameter.is_floating_point():
         raise ValueError(
             f"{path} is {parameter.dtype}, which cannot be drawn: initialise the model, then convert it"
         )
@@ -421,13 +372,6 @@ def start_of(item: Owned, seed: int, scheme: Scheme, said: Sequence[Tensor], ask
                 return said[0]
         elif parameter.ndim == 1 and now is not None:
             found = Constant(now)
-        elif found is not None and now == 0 and known:
-            alike = "*." + ".".join(path.split(".")[-3:])
-            raise ValueError(
-                f"{path} is zero everywhere, because its owner wants it so or because nothing has filled its memory"
-                f" yet: rules={{{alike!r}: Constant(0.0)}}, of reservoir.weights.initialisation, keeps zeros, and"
-                " scheme=Scheme() draws every map"
-            )
     return Seeded(
         seed,
         item.stream,
@@ -444,9 +388,7 @@ def initialise(
     seed: int,
     scheme: Scheme | None = None,
     rules: Mapping[str, Initialisation] | None = None,
-    layers: Names | None = None,
     patterns: Names | None = None,
-    where: Where | None = None,
 ) -> nn.Module:
     """Draw the parameters of any module from the seed, record where they came from, and return the module.
 
@@ -465,8 +407,7 @@ def initialise(
             embeddings are normal with its configuration's `initializer_range`. A scheme that is given decides alone
             about torch's layers: their owners are not asked.
         rules: pattern → initialisation, for tensors that should get another one or that the scheme does not know.
-        layers, patterns, where: what to draw, as in `freeze`; everything if none is given, nothing if what is
-            given is empty.
+        patterns: over names, says what to draw; everything if None, nothing if it is empty.
 
     Raises:
         ValueError: the seed is out of range, two parameters have the same name, a rule matches none, or there is no
@@ -488,7 +429,7 @@ def initialise(
         if not any(matches(item, pattern) for item in everything):
             raise ValueError(nearest(pattern, everything, "parameter"))
     scheme = replace(scheme, rules=(*(rules or {}).items(), *scheme.rules))
-    items = chosen(everything, layers=layers, patterns=patterns, where=where)
+    items = chosen(everything, patterns=patterns)
     items = [item._replace(stream=item.path) for item in items]
     others = any(not is_known(item.module) and explicit(item.module) is None for item in items)
     said = list(ask_owners(model, checked_seed(seed))) if ask or others else []

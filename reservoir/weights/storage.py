@@ -21,7 +21,7 @@ library.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -49,7 +49,7 @@ from reservoir.weights.initialisation import Initialisation
 from reservoir.weights.masks import FixedMask, Supermask, places
 from reservoir.weights.naming import Owned, owned, state_buffers
 from reservoir.weights.origins import Pretrained, Seeded, Trained, recorded_origin, set_origin
-from reservoir.weights.streaming import TiledWeight, draw_lazily, pack, streamable, unpack
+from reservoir.weights.streaming import draw_lazily, pack, streamable, unpack
 
 FORMAT = "reservoir-model-3"
 GENERATOR = "philox4x32-10, names by FNV-1a, version 1"
@@ -58,8 +58,6 @@ STORABLE = frozenset(_TYPES.values())
 """The types of numbers that a file of safetensors holds."""
 PLAIN: tuple[type[Tensor], ...] = (Tensor, nn.Parameter, nn.Buffer)
 """Tensors whose numbers are all that there is to them."""
-LOADED = 2**18
-"""Elements of a tile that is drawn while a model is loaded: 1 MB."""
 LARGEST = 2**28
 """How many numbers a model may have that is loaded without being asked for more: 1 GiB of fp32."""
 
@@ -87,11 +85,6 @@ class StoredTensor(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_fi
     def origin(self) -> Trained | Seeded | Pretrained:
         """Where the parameter comes from."""
         return Trained()
-
-    @property
-    def base(self) -> str:
-        """The base that holds its numbers, or nothing."""
-        return ""
 
 
 class StoredSeed(StoredTensor, frozen=True, kw_only=True, tag="seeded"):
@@ -121,11 +114,6 @@ class StoredReference(StoredTensor, frozen=True, kw_only=True, tag="pretrained")
     def origin(self) -> Pretrained:
         """The checkpoint."""
         return Pretrained(self.checkpoint, self.key, self.digest if self.key else "")
-
-    @property
-    def base(self) -> str:
-        """The checkpoint, if there is a key."""
-        return self.checkpoint if self.key else ""
 
 
 class StoredMask(Struct, frozen=True):
@@ -197,13 +185,7 @@ def read_contents(path: Path) -> StoredModel:
 # ---- writing ---------------------------------------------------------------------------------------------------------
 
 
-def save(
-    model: nn.Module,
-    path: Path | str,
-    *,
-    metadata: Mapping[str, str] | None = None,
-    dtype: torch.dtype | None = None,
-) -> Path:
+def save(model: nn.Module, path: Path | str) -> Path:
     """Write any module to one safetensors file, as small as the origins of its tensors allow.
 
     What a seed gives back is not in the file, nor is a frozen tensor of a base (`pretrained`); what was trained and the
@@ -212,8 +194,6 @@ def save(
     Args:
         model: any module; what wraps it, such as `DistributedDataParallel` or `torch.compile`, is left out.
         path: of the file, such as "m.safetensors"; replaced as a whole if it is there. Its folder is made.
-        metadata: texts to put next to the tensors.
-        dtype: round what was trained to this type; None keeps its own.
 
     Returns:
         the path. The same model gives the same bytes.
@@ -227,7 +207,7 @@ def save(
             f"path must name a file, such as m.safetensors, got {path}; models of this library go to a folder by"
             " save_pretrained(model, folder)"
         )
-    atomic_write(path, model_bytes(model, metadata, dtype=dtype))
+    atomic_write(path, model_bytes(model))
     return path
 
 
@@ -297,7 +277,7 @@ def _rounded(tensor: Tensor, dtype: torch.dtype | None) -> Tensor:
 
 
 def _check_storable(name: str, tensor: Tensor) -> None:
-    """Refuse a tensor that `load` could not bring back as it is."""
+    """Refuse a tensor that a file could not hold, or `load` not bring back as it is."""
     what = ""
     if tensor.layout != torch.strided:
         what = f"is {tensor.layout}: store it .to_dense(), or keep it with persistent=False"
@@ -326,7 +306,7 @@ def _described(item: Owned) -> StoredTensor:
     if parameter.dtype not in (torch.float32, torch.float64):
         said["dtype"] = str(parameter.dtype)  # which rounds what is drawn
     if isinstance(origin, Seeded):
-        drawn = origin.draw(parameter.shape, dtype=parameter.dtype)
+        drawn = origin.draw(parameter.shape)
         if tensor_digest(parameter) == tensor_digest(drawn.to(parameter.dtype)):
             said |= {
                 name: getattr(origin, name) for name in ("seed", "stream", "blocks", "zero_row", "transposed")
@@ -412,14 +392,9 @@ def load(model: nn.Module, path: Path | str, *, base: Path | str | None = None) 
         )
     stored = read_contents(Path(path))
     with _one_error(stored.path):
-        for name, tensor in (
-            {item.path: item.parameter for item in owned(model)} | state_buffers(model)
-        ).items():
-            if tensor.is_meta or tensor.layout != torch.strided:
-                what = "on the meta device, without memory" if tensor.is_meta else f"{tensor.layout}"
-                raise WeightsError(
-                    f"{path}: {name} of the model is {what}: build it dense, on the CPU or a GPU"
-                )
+        parameters = {item.path: item.parameter for item in owned(model)}
+        for name, tensor in (parameters | state_buffers(model)).items():
+            _check_storable(name, tensor)
         _check_fit(model, stored)
         for item in places(model):
             item.put(None)
@@ -482,17 +457,15 @@ def _check_fit(model: nn.Module, stored: StoredModel) -> None:
     """Refuse a file whose tensors do not have the names, shapes and types that the model needs."""
     path, contents, buffers = stored.path, stored.contents, state_buffers(model)
     items = {item.path: item.parameter for item in owned(model)}
-    if odd := sorted(items.keys() ^ contents.parameters.keys()):
-        carried = _carried(set(items), set(contents.parameters))
-        raise WeightsError(f"{path}: {shortened(odd[0])} is not in both the model and the file{carried}")
-    if odd := sorted(buffers.keys() ^ contents.buffers.keys()):
-        raise WeightsError(f"{path}: the buffer {shortened(odd[0])} is not in both the model and the file")
+    names = {*items, *(BUFFER + name for name in buffers)}
+    if odd := sorted(names ^ {*contents.parameters, *(BUFFER + name for name in contents.buffers)}):
+        raise WeightsError(f"{path}: {shortened(odd[0])} is not in both the model and the file")
     wanted = {BUFFER + name: (tuple(buffer.shape), buffer.dtype) for name, buffer in buffers.items()}
     for name, parameter in items.items():
         said, shape, dtype = contents.parameters[name], tuple(parameter.shape), parameter.dtype
         if said.shape != shape:
             raise WeightsError(f"{path} has {said.shape} for {name}, not {shape}")
-        if not isinstance(said, StoredSeed) and not said.base:
+        if not isinstance(said, StoredSeed) and not _base(said):
             wanted[name] = shape, dtype
         elif (kind := said.dtype or "torch.float32") != str(dtype) and (said.dtype or dtype != torch.float64):
             raise WeightsError(
@@ -525,16 +498,6 @@ def _holds(dtype: torch.dtype, stored: torch.dtype | None) -> bool:
     return torch.finfo(stored).bits > 8 and torch.promote_types(dtype, stored) == dtype
 
 
-def _carried(model: set[str], file: set[str]) -> str:
-    """Where all names of one are those of the other with a prefix, that something carries the model, and what to do."""
-    for more, less, what in ((model, file, "the model"), (file, model, "the file")):
-        prefix = min(more, default="").removesuffix(min(less, default=""))
-        if prefix and {f"{prefix}{name}" for name in less} == more:
-            inner = f"the module inside it, model.{prefix[:-1]}" if what == "the model" else "what carried it"
-            return f"; all names of {what} begin with {prefix!r}: give {inner}"
-    return ""
-
-
 @torch.no_grad()
 def _fill(model: nn.Module, stored: StoredModel, *, base: Path | None = None, streamed: bool = False) -> None:
     """Draw what is drawn, copy the rest, and put the masks in their places."""
@@ -554,11 +517,15 @@ def _fill(model: nn.Module, stored: StoredModel, *, base: Path | None = None, st
         item.parameter.requires_grad_(said.moves)
         set_origin(item, said.origin)
         if not isinstance(said, StoredSeed):
-            item.parameter.copy_(checked(item.path, said.digest, said.base))
-        elif _draw(item, said.origin, kept=not streamed) != said.digest:
+            item.parameter.copy_(checked(item.path, said.digest, _base(said)))
+            continue
+        drawn = said.origin.draw(item.parameter.shape)
+        if tensor_digest(drawn) != said.digest:
             raise WeightsError(
                 f"{path}: {item.path}, drawn from seed {said.seed}, is not what its digest says"
             )
+        if not (streamed and streamable(item)):
+            item.parameter.copy_(drawn)
     for name, buffer in state_buffers(model).items():
         buffer.copy_(checked(BUFFER + name, contents.buffers[name]))
     made: dict[str, FixedMask] = {}
@@ -572,6 +539,11 @@ def _fill(model: nn.Module, stored: StoredModel, *, base: Path | None = None, st
     # Said last, since a tensor's own digest says more.
     if stored.metadata.get("digest") != _signature(stored.metadata):
         raise WeightsError(f"{path}: its list of contents is damaged: its digest does not match")
+
+
+def _base(said: StoredTensor) -> str:
+    """The checkpoint that holds a parameter's numbers in place of the file, or nothing."""
+    return said.checkpoint if isinstance(said, StoredReference) and said.key else ""
 
 
 def _of_bases(stored: StoredModel, base: Path | None) -> dict[str, Tensor]:
@@ -593,25 +565,3 @@ def _of_bases(stored: StoredModel, base: Path | None) -> dict[str, Tensor]:
             for key, tensor in read_safetensors(file, only=keys)[0].items():
                 found |= dict.fromkeys(keys[key], tensor)
     return found
-
-
-def _draw(item: Owned, origin: Seeded, *, kept: bool) -> str:
-    """Draw a tensor again, in tiles where that can be, and return its digest."""
-    if not streamable(item):
-        tensor = origin.draw(item.parameter.shape, dtype=item.parameter.dtype)
-        item.parameter.copy_(tensor)
-        return tensor_digest(tensor)
-
-    def rows(
-        tiles: Iterable[Tensor],
-    ) -> Iterator[Tensor]:  # each is summed and copied while it is in the cache
-        row = 0
-        for tile in tiles:
-            if kept:
-                item.parameter[row : row + len(tile)].copy_(tile)
-            row += len(tile)
-            yield tile
-
-    return tensor_digest(
-        rows(TiledWeight(origin, item.parameter.shape).tiles(tile=LOADED)), item.parameter.shape
-    )

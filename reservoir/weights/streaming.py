@@ -15,13 +15,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reservoir.layers import Embedding, Linear
-from reservoir.weights.draws import GPU_BLOCKS, Stream
+from reservoir.weights.draws import Stream
 from reservoir.weights.masks import FixedMask
 from reservoir.weights.naming import Owned, owned
 from reservoir.weights.origins import Seeded, recorded_origin
 
 TILE = 2**16  # elements per tile: 256 kB, which fits a core's cache
-GPU_TILE = 4 * GPU_BLOCKS  # 16 MB: on a GPU few large tiles are faster than many small ones
 
 
 def pack(mask: Tensor) -> Tensor:
@@ -51,22 +50,13 @@ class TiledWeight(nn.Module):
         origin: what it is drawn from; the initialisation must draw element by element.
         shape: (rows, columns).
         bits: the mask, packed by `pack`, or None.
-        device: where it is drawn until the module moves; by default the mask's, or else the CPU.
 
     Raises:
         ValueError: the initialisation draws whole matrices only.
     """
 
-    def __init__(
-        self,
-        origin: Seeded,
-        shape: torch.Size,
-        *,
-        bits: Tensor | None = None,
-        device: torch.device | str | None = None,
-    ):
+    def __init__(self, origin: Seeded, shape: torch.Size, *, bits: Tensor | None = None):
         super().__init__()
-        device = bits.device if device is None and bits is not None else device
         self.origin, self.shape = origin, torch.Size(shape)
         self.stream = Stream(origin.seed, origin.stream)
         drawn = origin.initialisation.elementwise(self.shape, blocks=origin.blocks)
@@ -77,7 +67,7 @@ class TiledWeight(nn.Module):
         self.register_buffer("bits", bits)
         # Holds nothing, and moves with the model: a weight without bits would not know its device.
         self.place: Tensor
-        self.register_buffer("place", torch.empty(0, device=device), persistent=False)
+        self.register_buffer("place", torch.empty(0), persistent=False)
 
     def rows(self, low: int, high: int) -> Tensor:
         """Return rows low..high, masked, fp32, (high - low, columns), with the bits of the whole matrix."""
@@ -91,9 +81,8 @@ class TiledWeight(nn.Module):
             part *= unpack(self.bits, start, stop).view_as(part)
         return part
 
-    def tiles(self, *, tile: int | None = None) -> Iterator[Tensor]:
-        """Yield all rows, about `tile` elements at a time; by default as many as suit the device."""
-        tile = tile or (GPU_TILE if self.place.is_cuda else TILE)
+    def tiles(self, *, tile: int = TILE) -> Iterator[Tensor]:
+        """Yield all rows, about `tile` elements at a time."""
         step = max(1, tile // self.shape[1])
         for low in range(0, self.shape[0], step):
             yield self.rows(low, min(low + step, self.shape[0]))
@@ -129,8 +118,7 @@ class StreamedLinear(nn.Module):
         super().__init__()
         self.tiled, self.stream, self.blocks = weight, stream, weight.origin.blocks
         self.out_features, self.in_features = weight.shape
-        self.bias: nn.Parameter | None
-        self.register_parameter("bias", bias)
+        self.bias = bias
 
     def effective_weight(self) -> Tensor:  # (d_out, d_in)
         """Return the whole matrix, masked, which maps over tokens and sums over a vocabulary read at once."""
@@ -206,11 +194,11 @@ def draw_lazily(model: nn.Module) -> nn.Module:
                     f"the mask of {module.stream} still has scores: store the model and load it again"
                 )
             if id(module) not in made:
-                bits, device = None, module.weight.device
+                bits = None
                 if module.mask is not None:
-                    bits = packed.setdefault(id(module.mask), pack(module.mask.mask).to(device))
+                    bits = packed.setdefault(id(module.mask), pack(module.mask.mask))
                 origin = origins[id(module.weight)]
-                tiled = TiledWeight(origin, module.weight.shape, bits=bits, device=device)
+                tiled = TiledWeight(origin, module.weight.shape, bits=bits).to(module.weight.device)
                 made[id(module)] = (
                     StreamedEmbedding(tiled, stream=module.stream)
                     if isinstance(module, Embedding)

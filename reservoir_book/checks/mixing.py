@@ -15,7 +15,7 @@ from reservoir_book.checks.verdict import Mistake, call, compare, exercise, numb
 from reservoir_lab import recipes
 from reservoir_lab.corpora import calculations
 from reservoir_lab.evidence import sources
-from reservoir_lab.recipes.scaled import sizes_of
+from reservoir_lab.recipes.transformer import sizes_of
 from reservoir_lab.runs.building import bare_model
 
 

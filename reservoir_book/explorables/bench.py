@@ -19,7 +19,7 @@ from reservoir_book.explorables.recorded import curves
 from reservoir_lab import recipes
 from reservoir_lab.recipes.bench import JUDGED, ROWS, TASKS
 from reservoir_lab.recipes.playground import PRESETS
-from reservoir_lab.recipes.scaled import sizes_of
+from reservoir_lab.recipes.transformer import sizes_of
 from reservoir_lab.runs import Record, find_records
 
 SAID = {

@@ -7,7 +7,7 @@ from typing import Any
 import traitlets
 
 from reservoir.models.stack import LAYER_KINDS
-from reservoir.training.flops import stack_cost
+from reservoir.training.flops import layer_cost
 from reservoir_book import pictures
 from reservoir_book.explorables.base import Explorable
 from reservoir_book.plots import ORIGINS
@@ -87,12 +87,17 @@ class LayerStack(Explorable, folder="layer_stack"):
 
     def costs(self) -> list[dict[str, float]]:
         """For each layer from the bottom what the page shows of it."""
-        kinds = ["transformer" if letter == "L" else self.kind for letter in self.stack]
         sizes = {name: getattr(self, name) for name in ("d_model", "d_ff", "n_heads", "kernel", "length")}
-        return [
-            {"parameters": cost.parameters, "forward": cost.forward, "inputs": inputs, "weights": weights}
-            for cost, inputs, weights in stack_cost(self.stack, kinds, below=self.embeddings, **sizes)
-        ]
+        found, below = [], self.embeddings
+        for letter in self.stack:
+            # A layer that learns needs the gradient of its weights, and that of its input for what moves inside and
+            # below it. A frozen one needs the second alone, and not even that where nothing below it moves.
+            learns = letter == "L"
+            cost, below = layer_cost("transformer" if learns else self.kind, **sizes), below or learns
+            inputs, weights = cost.inputs if below else 0.0, cost.weights if learns else 0.0
+            counts = {"forward": cost.forward, "inputs": inputs, "weights": weights}
+            found.append({"parameters": cost.parameters, **counts})
+        return found
 
     def picture(self) -> str:
         """The stack as it is at first, the lowest layer below."""

@@ -77,20 +77,12 @@ class Comparison:
         measures: column -> what is read for its entries, a key of `MEASURES`. The other columns describe the rows.
         recipes: (row, column) -> recipes. Several are several readings of the row, a line each.
         why: (row, column) -> the reason why no recipe stands next to the entry.
-        best: "largest" or "smallest" where the rows of a column compete; empty where they do not.
     """
 
     where: str
     measures: Mapping[str, str]
     recipes: Mapping[tuple[str, str], tuple[str, ...]]
     why: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    best: str = ""
-
-    @property
-    def names(self) -> list[str]:
-        """The recipes of all entries, each once."""
-        found = (name for group in self.recipes.values() for one in group for name in alternatives(one))
-        return list(dict.fromkeys(found))
 
     def lines(self, scale: Scale = "laptop") -> list[Line]:
         """The entries of the measured columns, row by row.
@@ -134,8 +126,19 @@ class Comparison:
 @functools.cache
 def comparisons() -> dict[str, Comparison]:
     """Every table of `data/sources` with what stands next to it, in the order of the documents."""
-    tables = (table for name in sources.names() for table in sources.source(name).tables.values())
-    return {table.where: _read(table) for table in tables}
+    found = {}
+    for table in (one for name in sources.names() for one in sources.source(name).tables.values()):
+        written, columns = table.ours, table.columns[1:]
+        measures = written["measures"]
+        if isinstance(measures, str):
+            measures = dict.fromkeys(columns, measures)
+        called, named = written.get("columns", {}), {}
+        for row, names in written.get("recipes", {}).items():
+            for column in measures:
+                named[row, column] = tuple(name.format(column=called.get(column, column)) for name in names)
+        why = {(row, column): said for row, said in written.get("why", {}).items() for column in measures}
+        found[table.where] = Comparison(table.where, measures, named, why)
+    return found
 
 
 def alternatives(recipe: str) -> list[str]:
@@ -206,26 +209,6 @@ def spread(values: pd.Series, digits: int = 2) -> str:
 def machines(found: Iterable[Record]) -> str:
     """The GPUs or processors of some records, each once."""
     return ", ".join(sorted({record.machine["gpu"] or record.machine["cpu"] for record in found}))
-
-
-def _read(table: sources.Table) -> Comparison:
-    """What `ours` of a table says, for each of its entries."""
-    written, columns = table.ours, table.columns[1:]
-    measures = written["measures"]
-    if isinstance(measures, str):
-        measures = dict.fromkeys(columns, measures)
-    called = written.get("columns", {})
-    return Comparison(
-        table.where,
-        measures,
-        {
-            (row, column): tuple(name.format(column=called.get(column, column)) for name in names)
-            for row, names in written.get("recipes", {}).items()
-            for column in measures
-        },
-        {(row, column): why for row, why in written.get("why", {}).items() for column in measures},
-        written.get("best", ""),
-    )
 
 
 def table(name: str, *, scale: Scale = "laptop") -> pd.DataFrame:

@@ -158,14 +158,9 @@ def cheaper(a: Sequence[float], b: Sequence[float]) -> Difference:
     return Difference(share, 1 - share, above, below, (n, m))
 
 
-def rule(found: Difference, *, p: float | None = None) -> Outcome:
-    """What may be said: the difference is above the number that was asked about, is not, or neither.
-
-    Args:
-        found: the comparison.
-        p: its two-sided p after `holm`, where it is one of several.
-    """
-    if min(found.runs) < FEWEST or (found.p if p is None else p) >= LEVEL:
+def rule(found: Difference) -> Outcome:
+    """What may be said: the difference is above the number that was asked about, is not, or neither."""
+    if min(found.runs) < FEWEST or found.p >= LEVEL:
         return "undecided"
     return "holds" if found.above < found.below else "does not hold"
 

@@ -88,54 +88,25 @@ def _memory(width: int, seen: int) -> Task:
 
 
 def _sized() -> dict[str, Task]:
-    found = {}
-    for task in ("circle", "brackets"):
-        for width in WIDE:
-            about = f"{TASKS[task].about}, at width {width}"
-            found[f"{task}-{width}"] = replace(TASKS[task], about=about, width=width, heads=4)
-    for heads in (2, 8):
-        found[f"circle-64-{heads}-heads"] = replace(
-            TASKS["circle"], about=f"depth, at width 64 with {heads} heads", width=64, heads=heads
-        )
-    for layers in (2, 6):
-        found[f"circle-64-{layers}-layers"] = replace(
-            TASKS["circle"],
-            about=f"depth, at width 64 with {layers} layers",
-            layers=layers,
-            width=64,
-            heads=4,
-        )
-    for width in TABLES:
-        found[f"memory-{width}"] = _memory(width, SEEN)
+    found = {f"memory-{width}": _memory(width, SEEN) for width in TABLES}
     for seen in (50, 450):
         about = f"bits remembered at width 32, each fact seen {seen} times"
         found[f"memory-32-seen-{seen}"] = replace(_memory(32, seen), about=about)
-    return found
+
+    def at(task: str, width: int, more: str = "", **changed: Any) -> Task:
+        sizes = {"width": width, "heads": 4, **changed}
+        return replace(TASKS[task], about=f"{TASKS[task].about}, at width {width}{more}", **sizes)
+
+    tasks = {f"{task}-{width}": at(task, width) for task in ("circle", "brackets") for width in WIDE}
+    for heads in (2, 8):
+        tasks[f"circle-64-{heads}-heads"] = at("circle", 64, f" with {heads} heads", heads=heads)
+    for layers in (2, 6):
+        tasks[f"circle-64-{layers}-layers"] = at("circle", 64, f" with {layers} layers", layers=layers)
+    return tasks | found
 
 
 MAIN_TASKS = tuple(TASKS)
 TASKS["recall"] = Task("looking up, held out", OnPuzzle(Recall(), tested=4000), 2, 800, 25, causal=True)
-HELD_OUT_ROWS = (
-    "trained",
-    "no-attention",
-    "no-feed-forward",
-    "half",
-    "half-longer",
-    "frozen-attention",
-    "frozen-queries-keys",
-    "frozen-values-output",
-    "frozen-feed-forward",
-    "frozen-embeddings",
-    "frozen-attention-feed-forward",
-    "only-embeddings",
-    "reservoir-ffn",
-    "reservoir-transformer",
-    "mask",
-    "mask-random",
-    "mask-shared",
-    "rounded-16",
-)
-"""What is run on the task that was built after the predictions were written."""
 SIZED = _sized()
 """The same tasks for models of several sizes, and tables that grow with the model."""
 TASKS |= SIZED
@@ -158,8 +129,9 @@ FEW_ROWS = {
 }
 MAIN = ("circle", "brackets", "facts", "grammar")
 OPEN = ("circle", "lines", "words")  # whose models see all places: where transforms make sense
+RECALL = (*MAIN, "recall")  # also on the task that was built after the predictions were written
 STORED = ("brackets", "facts")  # where masks of several shares and rounded rivals are compared
-ALL = MAIN_TASKS
+ALL = (*MAIN_TASKS, "recall")
 WIDTHS: dict[LayerKind, str] = {
     "ffn": "",
     "ffn-4": ", four times as wide",
@@ -172,22 +144,15 @@ def trained(task: str, scale: Scale) -> Run:
     """A model of a task, everything trained."""
     found = TASKS[task]
     steps, every = (8, 4) if scale == "smoke" else (found.steps, found.every)
-    puzzle = (
-        replace(found.puzzle, **SMALL.get(task.partition("-")[0], {}), batch=8, held_out=8, tested=16)
-        if scale == "smoke"
-        else found.puzzle
-    )
+    puzzle = found.puzzle
+    if scale == "smoke":
+        puzzle = replace(puzzle, **SMALL.get(task.partition("-")[0], {}), batch=8, held_out=8, tested=16)
+    sizes: dict[str, Any] = {"layers": found.layers, "causal": found.causal, "n_heads": found.heads}
     return Run(
         f"bench/{task}",
         scale,
         puzzle,
-        TaggerConfig(
-            layers=found.layers,
-            causal=found.causal,
-            d_model=found.width,
-            n_heads=found.heads,
-            d_ff=4 * found.width,
-        ),
+        TaggerConfig(**sizes, d_model=found.width, d_ff=4 * found.width),
         Budget(steps, validate_every=every, checkpoint_every=0),
         optimiser=Optimiser(lr=USUAL, weight_decay=0.0, schedule="trapezoid", warmup=min(30, steps // 4)),
     )
@@ -305,26 +270,26 @@ def rounded(run: Run, width: int) -> Run:
     return run.evolve(model={"d_model": width, "d_ff": 4 * width}, task={"rounded": (8, 4)})
 
 
-def pruned(run: Run, task: str) -> Run:
+def pruned(run: Run) -> Run:
     """The trained model with its layers pruned by magnitude to one half, and trained for a fifth of the steps more."""
     run = run.evolve(
-        start=InitFromRun(f"bench/{task}/trained", streams=("*",), same_seed=True),
+        start=InitFromRun(f"{run.recipe}/trained", streams=("*",), same_seed=True),
         mask=Mask(keep=0.5, by="weight", patterns=("encoder.*",), scaled=False),
     )
     return run.evolve(budget={"steps": max(4, run.budget.steps // 5)})
 
 
-def over_embeddings(run: Run, task: str) -> Run:
+def over_embeddings(run: Run) -> Run:
     """Masks over a model whose embeddings were trained with all the rest, and are frozen."""
-    start = InitFromRun(f"bench/{task}/trained", streams=("embedding", "positions"), same_seed=True)
+    start = InitFromRun(f"{run.recipe}/trained", streams=("embedding", "positions"), same_seed=True)
     return masked(run).evolve(start=start, freeze=Freeze(embeddings=True))
 
 
-def body(run: Run, donor: str, how: str) -> Run:
+def body(run: Run, how: str) -> Run:
     """Layers that were trained on another task: frozen, drawn anew with the same means and spreads, or trained on."""
-    start = InitFromRun(
-        f"bench/{donor}/trained", streams=("encoder.*",), matched=how == "matched", same_seed=True
-    )
+    donor = DONORS[run.recipe.removeprefix("bench/")]
+    layers, matched = ("encoder.*",), how == "matched"
+    start = InitFromRun(f"bench/{donor}/trained", streams=layers, matched=matched, same_seed=True)
     run = run.evolve(start=start)
     return run if how == "fine-tuned" else frozen(run, attention=True, feed_forward=True)
 
@@ -349,8 +314,8 @@ CHANGED: dict[str, tuple[str, tuple[str, ...], Callable[..., Run] | dict[str, An
     # Removed.
     "no-attention": ("no attention: feed-forward layers alone", ALL, partial(only, kind="ffn")),
     "no-feed-forward": ("no feed-forward layers: attention alone", ALL, partial(only, kind="attention")),
-    "half": ("half of the layers", MAIN, half),
-    "half-longer": ("half of the layers, twice the steps", MAIN, partial(half, times=2)),
+    "half": ("half of the layers", RECALL, half),
+    "half-longer": ("half of the layers, twice the steps", RECALL, partial(half, times=2)),
     "three-layers": ("three of four layers", ("circle",), lambda run: run.evolve(model={"layers": 3})),
     "identity-attention": ("identities in place of attention's maps", MAIN, ATTENTION | IDENTITY),
     "identity-feed-forward": (
@@ -363,7 +328,7 @@ CHANGED: dict[str, tuple[str, tuple[str, ...], Callable[..., Run] | dict[str, An
     "frozen-queries-keys": ("queries and keys frozen at random", ALL, lambda run: split(run, "queries_keys")),
     "frozen-values-output": (
         "values and output frozen at random",
-        MAIN,
+        RECALL,
         lambda run: split(run, "values", "out"),
     ),
     "frozen-feed-forward": ("feed-forward layers frozen at random", ALL, FEED_FORWARD),
@@ -389,12 +354,12 @@ CHANGED: dict[str, tuple[str, tuple[str, ...], Callable[..., Run] | dict[str, An
     "narrow-frozen": ("the same, frozen at random", MAIN, partial(narrow, freeze=True)),
     "only-norms": ("the norms alone are trained", MAIN, BODY | EMBEDDINGS | {"patterns": ("readout*",)}),
     "only-norms-readout": ("norms and readout alone are trained", MAIN, BODY | EMBEDDINGS),
-    "only-embeddings": ("embeddings and readout alone are trained", MAIN, BODY | NORMS),
+    "only-embeddings": ("embeddings and readout alone are trained", RECALL, BODY | NORMS),
     "only-readout": ("the readout alone is trained", MAIN, BODY | EMBEDDINGS | NORMS),
     # Reservoirs.
     "reservoir-ffn": (
         "every second layer a frozen feed-forward layer",
-        (*MAIN, "words"),
+        (*RECALL, "words"),
         partial(alternate, kind="ffn"),
     ),
     "trained-ffn": (
@@ -404,7 +369,7 @@ CHANGED: dict[str, tuple[str, tuple[str, ...], Callable[..., Run] | dict[str, An
     ),
     "reservoir-transformer": (
         "every second layer frozen",
-        (*MAIN, "words"),
+        (*RECALL, "words"),
         partial(alternate, kind="transformer"),
     ),
     "reservoir-gru": ("every second layer a frozen GRU", ("circle", "facts"), partial(alternate, kind="gru")),
@@ -460,7 +425,7 @@ MASKED: dict[str, tuple[str, tuple[str, ...], dict[str, Any]]] = {
         MAIN,
         {"patterns": ("embedding", "positions")},
     ),
-    "mask-shared": ("one random layer and a mask of 50 % for each depth", MAIN, {"share_layers": True}),
+    "mask-shared": ("one random layer and a mask of 50 % for each depth", RECALL, {"share_layers": True}),
     "mask-shared-everything": (
         "one random layer and a mask of 50 % for each depth, and one over all the rest; nothing else is trained",
         MAIN,
@@ -509,6 +474,15 @@ MIXED: dict[str, tuple[str, dict[str, Any]]] = {
 """Row -> what stands in the place of attention, and the options of `mixed`."""
 
 
+DONORS = {"lines": "words", "words": "lines", "facts": "words"}
+"""Task -> the one on which the body was trained that it gets."""
+HOWS = {
+    "frozen": "layers that were trained on another task, frozen",
+    "matched": "random layers with the same means and spreads as trained ones of another task, frozen",
+    "fine-tuned": "layers that were trained on another task, and are trained on",
+}
+
+
 def _rows() -> dict[str, Row]:
     rows = {
         name: Row(about, tasks, partial(frozen, **make) if isinstance(make, dict) else make)
@@ -520,34 +494,28 @@ def _rows() -> dict[str, Row]:
         "masks of 50 %, four times the steps", STORED, lambda run: longer(masked(run), 4)
     )
     unlearned = "masks of 50 % that stay as drawn, over random layers"
-    rows["mask-random"] = Row(unlearned, MAIN, lambda run: frozen(masked(run), patterns=("*.scores",)))
+    rows["mask-random"] = Row(unlearned, RECALL, lambda run: frozen(masked(run), patterns=("*.scores",)))
     for width in (8, 16, 24, 32):
         about = f"everything trained at width {width}, then rounded to 8 and 4 bits"
-        rows[f"rounded-{width}"] = Row(about, STORED, partial(rounded, width=width))
+        tasks = (*STORED, "recall") if width == 16 else STORED
+        rows[f"rounded-{width}"] = Row(about, tasks, partial(rounded, width=width))
     for name, (what, options) in MIXED.items():
         about, make = f"{what} in place of attention", partial(mixed, **options)
         rows[f"mix-{name}"] = Row(about, OPEN, make)
         rows[f"mix-{name}-post"] = Row(f"{about}, norms after each sum", OPEN, partial(make, post=True))
     post = partial(mixed, name="attention", post=True)
     rows["post"] = Row("everything trained, norms after each sum", OPEN, post)
-    return rows
+    about = "the trained model pruned to one half of its layers' weights, and trained on"
+    rows["pruned"] = Row(about, MAIN, pruned)
+    about = "masks of 50 % over layers, trained embeddings"
+    rows["mask-over-embeddings"] = Row(about, MAIN, over_embeddings)
+    return rows | {
+        f"body-{how}": Row(words, tuple(DONORS), partial(body, how=how)) for how, words in HOWS.items()
+    }
 
 
 ROWS = _rows()
-"""Name of a row -> what it is. Rows that begin with another run's weights follow in `BEGUN`."""
-BEGUN: dict[str, Row] = {
-    "pruned": Row(
-        "the trained model pruned to one half of its layers' weights, and trained on", MAIN, pruned
-    ),
-    "mask-over-embeddings": Row("masks of 50 % over layers, trained embeddings", MAIN, over_embeddings),
-}
-DONORS = {"lines": "words", "words": "lines", "facts": "words"}
-"""Task -> the one on which the body was trained that it gets."""
-HOWS = {
-    "frozen": "layers that were trained on another task, frozen",
-    "matched": "random layers with the same means and spreads as trained ones of another task, frozen",
-    "fine-tuned": "layers that were trained on another task, and are trained on",
-}
+"""Name of a row -> what it is."""
 
 
 @cache
@@ -558,38 +526,23 @@ def rates() -> dict[str, float]:
 
 def make(task: str, row: str, scale: Scale, *, lr: float | None = None) -> Run:
     """A row of a task at its chosen learning rate, or at another."""
-    run = trained(task, scale)
-    if row in ROWS:
-        run = ROWS[row].make(run)
-    elif row in BEGUN:
-        run = BEGUN[row].make(run, task)
-    elif row in (f"body-{how}" for how in HOWS):
-        run = body(run, DONORS[task], row.removeprefix("body-"))
-    else:
-        raise ValueError(f"there is no row {row!r} of the bench; `reservoir list bench` has all")
+    run = ROWS[row].make(trained(task, scale))
     return run.evolve(optimiser={"lr": lr or rates().get(f"{task}/{row}", USUAL)})
 
 
 def about(task: str, row: str) -> str:
     """What a row is, in words."""
-    if row.startswith("body-"):
-        return f"{HOWS[row.removeprefix('body-')]} ({DONORS[task]})"
-    return (ROWS | BEGUN)[row].about
+    return ROWS[row].about + (f" ({DONORS[task]})" if row.startswith("body-") else "")
 
 
 def table() -> list[tuple[str, str]]:
-    """All (task, row): those of several sizes, and those that begin with others' weights, last."""
-    found = [(task, name) for name, row in (ROWS | BEGUN).items() for task in row.tasks]
-    sized = [(task, name) for task in SIZED for name in FEW_ROWS.get(task.rpartition("-")[2], SIZED_ROWS)]
-    held_out = [("recall", name) for name in HELD_OUT_ROWS]
-    return found + held_out + sized + [(task, f"body-{how}") for task in DONORS for how in HOWS]
+    """All (task, row): those of several sizes last."""
+    found = [(task, name) for name, row in ROWS.items() for task in row.tasks]
+    return found + [
+        (task, name) for task in SIZED for name in FEW_ROWS.get(task.rpartition("-")[2], SIZED_ROWS)
+    ]
 
 
 for _task, _row in table():
-    enter(
-        f"bench/{_task}/{_row}",
-        f"{TASKS[_task].about.capitalize()}: {about(_task, _row)}.",
-        make,
-        _task,
-        _row,
-    )
+    _about = f"{TASKS[_task].about.capitalize()}: {about(_task, _row)}."
+    enter(f"bench/{_task}/{_row}", _about, make, _task, _row)

@@ -18,7 +18,7 @@ from reservoir.models.stack import LayerKind
 from reservoir.weights import placement
 from reservoir_lab.recipes import reservoirs, transformer
 from reservoir_lab.recipes.reservoirs import placed
-from reservoir_lab.recipes.scaled import SIZES, scaled
+from reservoir_lab.recipes.transformer import SIZES, scaled
 from reservoir_lab.recipes.universal import TASKS as COMPUTED
 from reservoir_lab.runs.registry import Scale, enter
 from reservoir_lab.runs.run import Run

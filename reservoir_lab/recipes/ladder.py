@@ -14,18 +14,43 @@ little, and all of `RATES` are tried again at width 128 (`RETRIED`).
 
 A larger size also takes more steps, and from width 256 on it is deeper. Three rows and their control are run again at
 width 128 with one of the two changed (`AGAIN`), to tell it from the width.
+
+Chapters 5 and 8, with appendix A4: the papers' sizes on text that anybody may have, for an hour of one GPU.
+
+IWSLT14 has to be put in place by hand, and enwik8 to be downloaded. So the translators of fairseq's small size, with
+its two dictionaries, read Tatoeba's sentences, and the language models of enwik8's size 100 MB of Wikipedia's articles
+of 2014. A supermask chooses among the 39 million weights of the trained model; its rivals are that model, and one so
+narrow that eight bits a weight take the bytes of the masks.
+
+Nothing was tuned at these sizes. The rate of the masks is the laptop's and falls with the root of the width, as the
+ladder's does; all other rates are those of the recipes that these rows are made from.
+
+Chapter 5, and 6 and 8: rows of the sources that no chapter asks for, as recipes, so that they can be run.
+
+Reservoirs on WMT14 with 24 encoder layers, of which the paper gives only the depth: here half of them are trained. A
+random layer on WMT14 under random embeddings. A RoBERTa of twice the width, and masks over one random layer of its
+size. The larger FNet on those tasks of GLUE that the book can load and chapter 6 leaves out.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from reservoir.models import LanguageModelConfig, MaskedLanguageModelConfig
-from reservoir.models.stack import hybrid
+from reservoir.models.stack import LayerKind, hybrid
+from reservoir.training import Budget
 from reservoir.weights import Freeze, Mask, placement
+from reservoir_lab.recipes import masked, mixing, reservoirs, supermasks
 from reservoir_lab.recipes.reservoirs import placed
-from reservoir_lab.recipes.scaled import SIZES, scaled, sizes_of
+from reservoir_lab.recipes.transformer import SIZES, scaled, sizes_of
 from reservoir_lab.runs.registry import Scale, enter
 from reservoir_lab.runs.run import Run
 from reservoir_lab.runs.tasks import LanguageModelling, MaskedLanguageModelling
+
+BEYOND = "Rows of the sources that no chapter asks for, as recipes, so that they can be run."
+FAMILIES = {
+    "large": "Chapters 5 and 8, with appendix A4: the papers' sizes on text that anybody may have.",
+    **dict.fromkeys(("wmt-reservoirs", "masked-wide", "pairs-wide", "glue"), BEYOND),
+}
 
 WIDTHS = (32, 64, 128, 256)
 TUNED = 64  # the width at which learning rates are chosen
@@ -143,3 +168,142 @@ for _name, (_change, _changed) in AGAIN.items():
         _rate, _words = ROWS[_row]
         _about = f"Ours, width {AGAIN_AT}, {_change}: {_words}."
         enter(f"ladder/{AGAIN_AT}-{_name}/{_row}", _about, at_rate, AGAIN_AT, _row, _rate, **_changed)
+
+
+POINTS = 12  # validations of a run, each with a checkpoint
+WARMUP = 2000  # steps, of the masks
+
+
+def masks(scale: Scale) -> Run:
+    """Half of the weights of `keep/trained`, chosen, with layers of their own."""
+    run = supermasks.learned(supermasks.trained(scale), keep=supermasks.HALF / 100)
+    if scale != "full":
+        return run
+    rate = supermasks.RATE * (128 / sizes_of(run).d_model) ** 0.5
+    return run.evolve(optimiser={"lr": rate, "warmup": WARMUP, "weight_decay": 0.0})
+
+
+ROOMY = "Ours, Tatoeba at fairseq's small size"
+CHARACTERS = "Ours, Wikipedia's characters at enwik8's size"
+LARGE: dict[str, tuple[Callable[..., Run], tuple, str]] = {
+    "regular-4": (reservoirs.regular, (4,), f"{ROOMY}: four encoder layers, all trained."),
+    "regular-6": (reservoirs.regular, (6,), f"{ROOMY}: six encoder layers, all trained."),
+    "ffn-6": (reservoirs.with_reservoirs, ("ffn", 6), f"{ROOMY}: two of six are feed-forward reservoirs."),
+    "transformer-6": (
+        reservoirs.with_reservoirs,
+        ("transformer", 6),
+        f"{ROOMY}: two of six are whole reservoirs.",
+    ),
+    "trained": (supermasks.trained, (), f"{ROOMY}: everything trained, without biases."),
+    "masks": (masks, (), f"{ROOMY}: half of the weights of large/trained, chosen."),
+    "narrow-8": (
+        supermasks.narrow,
+        (8,),
+        f"{ROOMY}: so narrow that 8 bits a weight take the bytes of large/masks.",
+    ),
+    "characters-4": (reservoirs.characters, (4,), f"{CHARACTERS}: four layers, all trained."),
+    "characters-6": (reservoirs.characters, (6,), f"{CHARACTERS}: six layers, all trained."),
+    "characters-ffn-6": (
+        reservoirs.characters_with,
+        ("ffn",),
+        f"{CHARACTERS}: two of six are feed-forward reservoirs.",
+    ),
+    "characters-transformer-6": (
+        reservoirs.characters_with,
+        ("transformer",),
+        f"{CHARACTERS}: two of six are whole ones.",
+    ),
+}
+
+
+def larger(row: str, scale: Scale) -> Run:
+    """A row on more text: a translator on Tatoeba, or a language model on the characters of Wikipedia's articles."""
+    make, arguments, _ = LARGE[row]
+    run, translates = make(*arguments, scale), not row.startswith("characters")
+    if scale == "smoke":
+        return run
+    text = {"corpus": "tatoeba-de-en", "tests": ("test",), "max_length": 128}
+    run = run.evolve(task=text if translates else {"text": "wikipedia-2014"})
+    steps = 24_000 if translates else 16_000
+    every = steps // POINTS
+    budget = Budget(steps=steps, validate_every=every, checkpoint_every=every)
+    return run.evolve(budget=budget) if scale == "full" else run
+
+
+for _row in LARGE:
+    enter(f"large/{_row}", LARGE[_row][2], larger, _row)
+
+
+DEPTH = {"smoke": 4, "laptop": 8, "full": 24}
+GLUE = ("mnli", "qqp", "mrpc")
+SHARES = (50, 70)  # where one random layer is best, in the two halves of the paper
+WIDE = "masked-wide/regular-4"
+
+
+def on_wmt(run: Run) -> Run:
+    """A translator of chapter 5, at full scale on WMT14."""
+    if run.scale != "full":
+        return run
+    wmt = supermasks.wmt("base-trained", "full")
+    sizes = {"d_ff": sizes_of(wmt).d_ff, "n_heads": sizes_of(wmt).n_heads, "dropout": 0.1}
+    return run.evolve(task=wmt.task, model=sizes, optimiser={"lr": 7e-4}, budget=wmt.budget)
+
+
+def regular(share: int, scale: Scale) -> Run:
+    """All encoder layers trained: one in `share` of as many as the rows with reservoirs have."""
+    return on_wmt(reservoirs.regular(DEPTH[scale] // share, scale))
+
+
+def with_reservoirs(kind: LayerKind, scale: Scale) -> Run:
+    """Every second encoder layer frozen, of the kind `kind`."""
+    return reservoirs.placed(regular(1, scale), placement(DEPTH[scale], DEPTH[scale] // 2), kind)
+
+
+def base_random(scale: Scale) -> Run:
+    """Half of one shared layer on WMT14, and half of its random embeddings."""
+    run = supermasks.shared(supermasks.wmt("base-trained", scale))
+    return supermasks.learned(run, keep=supermasks.HALF / 100)
+
+
+def wide(scale: Scale) -> Run:
+    """A masked language model twice as wide as masked/regular-4; at full scale RoBERTa-large."""
+    run = masked.regular(4, scale)
+    sizes = {"d_model": 2 * sizes_of(run).d_model, "d_ff": 2 * sizes_of(run).d_ff}
+    return run.evolve(model={"d_model": 1024, "n_heads": 16, "d_ff": 4096} if scale == "full" else sizes)
+
+
+def wide_pair(corpus: str, percent: int, scale: Scale) -> Run:
+    """A point of figures 6 and 7 at the larger hidden size."""
+    run, source = supermasks.pair(corpus, percent, scale), wide(scale)
+    sizes = {name: getattr(source.model, name) for name in ("d_model", "n_heads", "d_ff")}
+    if scale == "full":
+        sizes["layers"] = 24
+    return run.evolve(model=sizes, start={"recipe": WIDE})
+
+
+def glue(corpus: str, scale: Scale) -> Run:
+    """The larger Fourier encoder, fine-tuned."""
+    run = mixing.fine_tuned("rte", "fourier-unnormalised-large", scale)
+    if scale == "smoke":
+        return run
+    texts = 0 if scale == "full" else masked.TEXTS.get(corpus, masked.TEXTS["mnli"])
+    return run.evolve(task={"corpus": corpus, "texts": texts})
+
+
+enter("wmt-reservoirs/regular-half", "WMT14: 12 encoder layers, all trained.", regular, 2)
+enter("wmt-reservoirs/regular", "WMT14: 24 encoder layers, all trained.", regular, 1)
+for _kind, _words in {
+    "ffn": "a feed-forward reservoir",
+    "transformer": "a whole layer that stays random",
+}.items():
+    _about = f"WMT14: 24 encoder layers, every second {_words}."
+    enter(f"wmt-reservoirs/{_kind}", _about, with_reservoirs, _kind)
+_about = "The abstract's 17.29 BLEU: half of one shared layer on WMT14, and half of its random embeddings."
+enter("wmt/base-random", _about, base_random)
+enter(WIDE, "Twice as wide as masked/regular-4; `pairs-wide/…` takes its embeddings.", wide)
+for _corpus, _figure in (("qqp", 6), ("mnli", 7)):
+    for _share in SHARES:
+        _about = f"Figure {_figure}, RoBERTa_large: {_corpus.upper()}, {_share} % of one random layer, twice as wide."
+        enter(f"pairs-wide/{_corpus}-{_share}", _about, wide_pair, _corpus, _share)
+for _corpus in GLUE:
+    enter(f"glue/{_corpus}", f"FNet-Large on {_corpus.upper()}.", glue, _corpus)

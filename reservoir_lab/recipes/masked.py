@@ -15,7 +15,7 @@ from reservoir.models import MaskedLanguageModelConfig, TextClassifierConfig
 from reservoir.models.stack import LayerKind
 from reservoir.weights import Freeze, placement, reservoir_layers
 from reservoir_lab.recipes.reservoirs import WORDS, placed
-from reservoir_lab.recipes.scaled import SIZES, scaled, sizes_of
+from reservoir_lab.recipes.transformer import SIZES, scaled, sizes_of
 from reservoir_lab.runs.registry import RECIPES, Scale, enter
 from reservoir_lab.runs.run import Run
 from reservoir_lab.runs.start import InitFromRun
@@ -130,11 +130,6 @@ def frozen_alternately(run: Run) -> Run:
     return run.evolve(freeze=Freeze(layers=reservoir_layers(stack(sizes_of(run).layers))))
 
 
-def frozen_whole(run: Run) -> Run:
-    """A regular model, pretrained whole and frozen: only the readout is trained."""
-    return run.evolve(freeze=Freeze(patterns=(*ENCODER, "norm*")))
-
-
 WAYS: dict[str, tuple[Callable[[Run], Run], str]] = {
     "": (lambda run: run, "fine-tuned"),
     "-scratch": (from_scratch, "from scratch"),
@@ -144,7 +139,10 @@ WAYS: dict[str, tuple[Callable[[Run], Run], str]] = {
         frozen_alternately,
         "fine-tuned but for the second of four layers, or every other of six",
     ),
-    "-frozen-whole": (frozen_whole, "frozen: only the readout is trained"),
+    "-frozen-whole": (
+        lambda run: run.evolve(freeze=Freeze(patterns=(*ENCODER, "norm*"))),
+        "frozen: only the readout is trained",
+    ),
 }
 """Ending of a recipe's name -> what it makes of the fine-tuned encoder, and what that is."""
 ROWS = {

@@ -16,7 +16,7 @@ from reservoir.models.stack import Where, hybrid
 from reservoir.weights import Freeze
 from reservoir_lab.recipes import masked
 from reservoir_lab.recipes.masked import for_steps, from_scratch, with_readout
-from reservoir_lab.recipes.scaled import SIZES, sizes_of
+from reservoir_lab.recipes.transformer import SIZES, sizes_of
 from reservoir_lab.runs.registry import RECIPES, Scale, enter
 from reservoir_lab.runs.run import Run
 

@@ -26,7 +26,7 @@ from reservoir.training import Budget, Skip
 from reservoir.weights import Freeze, placement, reservoir_layers
 from reservoir.weights.freezing import How
 from reservoir_lab.recipes import transformer
-from reservoir_lab.recipes.scaled import SIZES, scaled, sizes_of
+from reservoir_lab.recipes.transformer import SIZES, scaled, sizes_of
 from reservoir_lab.runs.registry import Scale, enter
 from reservoir_lab.runs.run import Run
 from reservoir_lab.runs.tasks import LanguageModelling
@@ -149,29 +149,20 @@ for _kind in CAUSAL:
 
 
 DEPTH, MOST = 8, 0.9
-ROWS: dict[str, tuple[str, dict[str, Any]]] = {
-    "none": (
-        "Nothing is skipped: to the bit `reservoirs/transformer-8`, but all estimators are trained and measured.",
-        {"watch": ("identity", "synthetic")},
-    ),
-    "estimated": (
-        "A value network predicts the gradient below a reservoir, from its input and the gradient above.",
-        {"most": MOST, "estimate": "value", "watch": ("identity",)},
-    ),
-    "identity": (
-        "The gradient above a reservoir is passed on as it is, past what the reservoir adds.",
-        {"most": MOST, "estimate": "identity"},
-    ),
-    "synthetic": (
-        "A synthetic gradient: predicted from the reservoir's input alone, as Jaderberg et al. 2017 do.",
-        {"most": MOST, "estimate": "synthetic"},
-    ),
-    "zero": (
-        "No gradient at all below a reservoir that is skipped: what lies there is not updated in the step.",
-        {"most": MOST, "estimate": "zero"},
-    ),
+ROWS = {
+    "none": "Nothing is skipped: to the bit `reservoirs/transformer-8`, but all estimators are trained and measured.",
+    "estimated": "A value network predicts the gradient below a reservoir, from its input and the gradient above.",
+    "identity": "The gradient above a reservoir is passed on as it is, past what the reservoir adds.",
+    "synthetic": "A synthetic gradient: predicted from the reservoir's input alone, as Jaderberg et al. 2017 do.",
+    "zero": "No gradient at all below a reservoir that is skipped: what lies there is not updated in the step.",
 }
-"""Row -> what it is, and how it skips."""
+"""Row -> what it is."""
+PLANS: dict[str, dict[str, Any]] = {
+    "none": {"watch": ("identity", "synthetic")},
+    "estimated": {"most": MOST, "estimate": "value", "watch": ("identity",)},
+    **{name: {"most": MOST, "estimate": name} for name in ("identity", "synthetic", "zero")},
+}
+"""Row -> how it skips."""
 
 
 def skipping(row: str, scale: Scale) -> Run:
@@ -179,9 +170,9 @@ def skipping(row: str, scale: Scale) -> Run:
     run = with_reservoirs("transformer", DEPTH, scale)
     fifth = max(1, run.budget.steps // 5)
     width = 16 if scale == "smoke" else sizes_of(run).d_model // 2
-    skip = Skip(layers=run.freeze.layers, warmup=fifth, anneal=2 * fifth, width=width, **ROWS[row][1])
+    skip = Skip(layers=run.freeze.layers, warmup=fifth, anneal=2 * fifth, width=width, **PLANS[row])
     return run.evolve(skip=skip)
 
 
-for _row, (_about, _) in ROWS.items():
+for _row, _about in ROWS.items():
     enter(f"backskipping/{_row}", _about, skipping, _row)

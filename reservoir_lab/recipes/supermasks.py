@@ -46,7 +46,7 @@ from reservoir.training import Budget, Decoding
 from reservoir.weights import Freeze, Mask
 from reservoir_lab.recipes import masked, transformer
 from reservoir_lab.recipes.reservoirs import on_iwslt
-from reservoir_lab.recipes.scaled import sizes_of
+from reservoir_lab.recipes.transformer import sizes_of
 from reservoir_lab.runs.registry import Scale, enter, recipe
 from reservoir_lab.runs.run import Run
 from reservoir_lab.runs.start import InitFromRun

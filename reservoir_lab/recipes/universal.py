@@ -33,7 +33,7 @@ from typing import Any
 from reservoir.models import LanguageModelConfig, LlamaConfig, LSTMConfig, UniversalConfig
 from reservoir.weights import Freeze, Mask
 from reservoir_lab.recipes import transformer
-from reservoir_lab.recipes.scaled import SIZES, scaled, sizes_of
+from reservoir_lab.recipes.transformer import SIZES, scaled, sizes_of
 from reservoir_lab.runs.computation import Bits, Expressions, Pictures, Proteins
 from reservoir_lab.runs.registry import Scale, enter, recipe
 from reservoir_lab.runs.run import Run
@@ -42,19 +42,9 @@ from reservoir_lab.runs.tasks import LanguageModelling
 
 FAMILIES = {"norms-only": "Chapter 10: only the parameters of the norms are trained (Frankle et al. 2021)."}
 
-RATES = {
-    "lr-3e-4": 3e-4,
-    "lr-1e-3": 1e-3,
-    "lr-3e-3": 3e-3,
-    "lr-1e-2": 1e-2,
-    "lr-3e-2": 3e-2,
-    "lr-1e-1": 1e-1,
-}
+RATES = {f"lr-{rate}": float(rate) for rate in ("3e-4", "1e-3", "3e-3", "1e-2", "3e-2", "1e-1")}
 """The sweep. 1e-3, 3e-3 and 1e-2 are run first, and one more where the best is the first or the last of those that
 were. Rows that a rule compares have equally many."""
-
-PAPERS_RATE = "lr-1e-3"
-"""The one that Lu et al. use for everything."""
 
 DIGITS = Pictures(64, 200, images="digits", patch=2)
 TINY = Pictures(8, 40, images="digits", patch=4, n=200, tested=60)  # at smoke scale, without a download
@@ -101,16 +91,9 @@ TASKS: dict[str, dict[Scale, Any]] = {
 STEPS = {"bit-memory": 600, "bit-xor": 600, "listops": 500, "cifar10-pixels": 120}
 """At laptop scale; the other tasks have 400."""
 
-GPT2: dict[str, Any] = {
-    "d_model": 768,
-    "n_heads": 12,
-    "d_ff": 3072,
-    "layers": 12,
-    "dropout": 0.1,
-    "activation": "gelu-tanh",
-    "positions": "learned",
-    "scale_embeddings": False,
-}
+GPT2: dict[str, Any] = dict(
+    d_model=768, n_heads=12, d_ff=3072, layers=12, dropout=0.1, activation="gelu-tanh", positions="learned"
+)
 PARTS = {
     "input": ("input*",),
     "output": ("readout*",),
@@ -166,7 +149,7 @@ def wikipedia(scale: Scale) -> Run:
 def body(scale: Scale) -> LanguageModelConfig:
     """The language model whose body is frozen; its vocabulary is not used."""
     if scale == "full":
-        return LanguageModelConfig(0, **GPT2)
+        return LanguageModelConfig(0, **GPT2, scale_embeddings=False)
     return replace(sizes_of(wikipedia(scale)), vocab=0, dropout=0.0)
 
 
@@ -367,11 +350,6 @@ NORM_TASKS = {"multi30k": norms_of_translator, "digits": norms_of_digits}
 def norms_at_rate(task: str, rate: str, scale: Scale) -> Run:
     """A task at one of `NORM_RATES`."""
     return NORM_TASKS[task](scale).evolve(optimiser={"lr": NORM_RATES[rate]})
-
-
-def norms_sweep_of(task: str) -> list[str]:
-    """The recipes of a task, in the order of their rates."""
-    return [f"norms-only/{task}/{rate}" for rate in NORM_RATES]
 
 
 for _task in NORM_TASKS:

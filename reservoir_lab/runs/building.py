@@ -20,7 +20,6 @@ from reservoir.weights import (
     Scheme,
     freeze,
     initialise,
-    moves,
     owned,
     recorded_origin,
     set_origin,
@@ -142,7 +141,7 @@ def _note_start(start: InitFromRun | InitFromRelease, scale: Scale, seed: int, m
     seeded, checkpoint = {}, start.name if isinstance(start, InitFromRelease) else start.recipe
     if isinstance(start, InitFromRun):  # what its source has only drawn remains drawn
         items = owned(outline(start.source(scale, seed)))
-        seeded = {item.stream: recorded_origin(item) for item in items if not moves(item)}
+        seeded = {item.stream: recorded_origin(item) for item in items if not item.parameter.requires_grad}
     for item in matching(model, start.streams):
         set_origin(item, seeded.get(item.stream) or Pretrained(checkpoint))
 

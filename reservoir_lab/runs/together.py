@@ -13,6 +13,7 @@ from collections.abc import Generator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import lru_cache, partial
+from itertools import islice
 from typing import Any, TypeVar
 
 import torch
@@ -21,13 +22,14 @@ from torch.func import functional_call, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from reservoir.datasets.batches import Minibatch
+from reservoir.datasets.bench import NOTHING
 from reservoir.files import locked
 from reservoir.layers.linear import Undrawn
 from reservoir.models.stack import dropping
 from reservoir.training.classification import METRIC, PuzzleTask
 from reservoir.training.events import History, Point
 from reservoir.training.loop import Budget, TrainingError
-from reservoir.training.state import Optimiser
+from reservoir.training.state import Optimiser, batches_after
 from reservoir.weights import mark_trained, owned
 from reservoir.weights.masks import FixedMask, Supermask, masked, materialise
 from reservoir_lab.runs.building import missing_sources, model_of, task_of
@@ -153,7 +155,7 @@ class _Steps:
         how, device = optimisers[0], stack.moving.device
         self.stack, self.how = stack, how
         self.asked = _Asked(stack.plain, tasks[0])
-        tables = [task.table(steps) for task in tasks]
+        tables = [table_of(task, steps) for task in tasks]
         self.x = torch.stack([table[0] for table in tables], 1).to(device)
         self.y = torch.stack([table[1] for table in tables], 1).to(device)
         self.sizes = [table[2] for table in tables]
@@ -328,6 +330,21 @@ def whole(pieces: Generator[None, None, Result]) -> Result:
             next(pieces)
         except StopIteration as end:
             return end.value
+
+
+@lru_cache(KNOWN)
+def table_of(task: PuzzleTask, steps: int) -> tuple[Tensor, Tensor, list[int]]:
+    """The batches of the first steps as one table, and how many places each has; other rows learn from the same.
+
+    A batch that is short is filled up with sequences of which nothing is asked.
+    """
+    batches = list(islice(batches_after(task, 0), steps))
+    x, y = batches[0].x, batches[0].y
+    xs = torch.zeros(steps, task.batch, *x.shape[1:], dtype=torch.int16)
+    ys = torch.full((steps, task.batch, *y.shape[1:]), NOTHING, dtype=torch.int16)
+    for step, batch in enumerate(batches):
+        xs[step, : len(batch)], ys[step, : len(batch)] = batch.x, batch.y
+    return xs, ys, [task.size(batch)[1] for batch in batches]
 
 
 @lru_cache(KNOWN)

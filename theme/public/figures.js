@@ -68,7 +68,7 @@
   function narrowed({ data, layout = {}, frames, ...rest }) {
     const names = (values, most) => (Array.isArray(values) ? values.map((one) => broken(one, most)) : values);
     const placed = (one) => ({ ...one, ...Object.fromEntries(Object.entries(LONGEST).filter(([axis]) => axis in one).map(([axis, most]) => [axis, names(one[axis], most)])) });
-    const ticks = (axis, most) => ({ ...axis, ...Object.fromEntries(['categoryarray', 'ticktext'].filter((key) => axis[key]).map((key) => [key, names(axis[key], most)])) });
+    const ticks = (axis, most) => ({ ...(axis.type === 'log' ? { nticks: 6 } : {}), ...axis, ...Object.fromEntries(['categoryarray', 'ticktext'].filter((key) => axis[key]).map((key) => [key, names(axis[key], most)])) });
     const named = Object.entries(layout).map(([key, value]) => {
       const most = LONGEST[/^([xy])axis\d*$/.exec(key)?.[1]];
       if (key === 'annotations') return [key, value.map((one) => ({ ...one, ...Object.fromEntries(Object.entries(LONGEST).map(([axis, n]) => [axis, broken(one[axis], n)])) }))];

@@ -4,7 +4,7 @@ const CELL = /<(td|th)\b([^>]*)>([\s\S]*?)<\/\1>/gi;
 const NUMBER = /^[-+−±×<≥≤~]?\s*[\d.]/;
 const ABSENT = /^(not run\b|never$|–$)/; // says that there is no number
 const RANGE = /^([^()<>]*\d[^()<>]*?)\s*(\([^()<>]*\d to [^()<>]*\))$/; // 30.4 (30.3 to 30.5)
-const COUNT = /(\d) of (?=\d)/g; // 3 of 20
+const COUNT = /(\d) (of|±) (?=\d)/g; // 3 of 20, 99.9 ± 0.1
 const MANY = 4; // columns of ranges, for which a page is too narrow if range and mean share a line
 const WIDE = 7; // columns in all, with which three columns of ranges are too many
 const SENTENCE = 60; // characters
@@ -29,7 +29,7 @@ function ranged(table) {
   const many = columns >= MANY || (columns === MANY - 1 && rows[0].length > WIDE);
   const whole = table.replace(CELL, (cell, name, attributes, inside) => {
     const found = RANGE.exec(inside);
-    const shown = found ? `${found[1]} <span class="range">${found[2]}</span>` : inside.replace(COUNT, '$1\u00a0of\u00a0');
+    const shown = found ? `${found[1]} <span class="range">${found[2]}</span>` : inside.replace(COUNT, '$1\u00a0$2\u00a0');
     return `<${name}${attributes}>${shown}</${name}>`;
   });
   return !columns ? whole : whole.replace(/^<table\b([^>]*)/i, (_, attributes) => `<table${marked(attributes, many ? 'ranged many' : 'ranged')}`);

@@ -98,6 +98,7 @@ test('in a printed table numbers stand flush right, words flush left, and ranges
   assert.match(frame, /<td>not run<\/td><td class="words sentences data">short<\/td><td class="words short"><\/td>/);
   assert.match(aligned(`<table><tr><th>${long}</th><td>not run yet</td></tr></table>`), /<th class="sentences">A sentence[^<]*<\/th><td>not run yet/);
   assert.match(aligned('<table><tr><td>9 of 20</td></tr></table>'), /^<table><tr><td>9\u00a0of\u00a020<\/td>/);
+  assert.match(aligned('<table><tr><td>99.9 ± 0.1</td></tr></table>'), /^<table><tr><td>99\.9\u00a0±\u00a00\.1<\/td>/);
   const four = '<td>1 (one run)</td>' + '<td>95.1 (94.8 to 95.5)</td>'.repeat(4);
   assert.match(aligned(`<table><tr>${four}</tr></table>`), /^<table class="ranged many"><tr><td>1 \(one run\)<\/td><td>95\.1 <span/);
   const apart = '<table><tr><th colspan="2">both</th></tr><tr><td>a</td><td>b</td></tr></table>';

@@ -696,7 +696,7 @@ var view_default = {
       if (run.state === "training") end(run, "stopped");
     }
     const names = Object.keys(tasks);
-    const head = html("thead", {}, html("tr", {}, html("td"), names.map((name) => html("th", { scope: "col" }, html("span", { text: name[0].toUpperCase() + name.slice(1) }), html("small", { text: tasks[name].said })))));
+    const head = html("thead", {}, html("tr", {}, html("td", { class: "ft-unit", text: "Answers that are right, in %" }), names.map((name) => html("th", { scope: "col" }, html("span", { text: name[0].toUpperCase() + name.slice(1) }), html("small", { text: tasks[name].said })))));
     const buttons = /* @__PURE__ */ new Map();
     const body = html("tbody", {}, parts.map((part, row) => html(
       "tr",
@@ -735,7 +735,7 @@ var view_default = {
     });
     const title = html("p", { class: "ft-title" });
     const panel = html("div", { class: "ft-panel" }, title);
-    ui.stage.append(html("div", { class: "ft-main" }, html("div", { class: "ft-left" }, html("p", { class: "ft-unit", text: "Answers that are right, in %" }), table), panel));
+    ui.stage.append(html("div", { class: "ft-main" }, html("div", { class: "ft-left" }, table), panel));
     const chart2 = ui.chart({ height: 230, x: { label: "steps", domain: [0, 1e3] }, y: { label: "right, %", domain: [0, 100] } });
     const example = html("dl", { class: "ft-example" });
     panel.append(chart2.element, ui.root.querySelector(".ex-words"), example);

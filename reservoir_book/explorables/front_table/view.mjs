@@ -77,7 +77,7 @@ export default {
 
     // ---- the table ----
     const names = Object.keys(tasks);
-    const head = html('thead', {}, html('tr', {}, html('td'), names.map((name) => html('th', { scope: 'col' }, html('span', { text: name[0].toUpperCase() + name.slice(1) }), html('small', { text: tasks[name].said })))));
+    const head = html('thead', {}, html('tr', {}, html('td', { class: 'ft-unit', text: 'Answers that are right, in %' }), names.map((name) => html('th', { scope: 'col' }, html('span', { text: name[0].toUpperCase() + name.slice(1) }), html('small', { text: tasks[name].said })))));
     const buttons = new Map();
     const body = html('tbody', {}, parts.map((part, row) => html('tr', { class: part.of === parts[row - 1]?.of ? undefined : 'ft-first' },
       html('th', { scope: 'row' }, html('span', { class: 'ft-part' }, html('span', { class: part.of === parts[row - 1]?.of ? 'ft-of ft-again' : 'ft-of', text: part.of }), html('span', { class: `ft-how ex-mark ex-${part.origin}`, text: part.how }))),
@@ -109,7 +109,7 @@ export default {
 
     const title = html('p', { class: 'ft-title' });
     const panel = html('div', { class: 'ft-panel' }, title);
-    ui.stage.append(html('div', { class: 'ft-main' }, html('div', { class: 'ft-left' }, html('p', { class: 'ft-unit', text: 'Answers that are right, in %' }), table), panel));
+    ui.stage.append(html('div', { class: 'ft-main' }, html('div', { class: 'ft-left' }, table), panel));
     const chart = ui.chart({ height: 230, x: { label: 'steps', domain: [0, 1000] }, y: { label: 'right, %', domain: [0, 100] } });
     const example = html('dl', { class: 'ft-example' });
     panel.append(chart.element, ui.root.querySelector('.ex-words'), example);
