@@ -63,7 +63,10 @@ def ready(version: str = reservoir.__version__) -> None:
     import pandas as pd
     import torch
 
-    pd.options.display.max_colwidth, pd.options.display.max_rows = None, 200  # tables of the book are shown whole
+    pd.options.display.max_colwidth, pd.options.display.max_rows = (
+        None,
+        200,
+    )  # tables of the book are shown whole
 
     gpu = torch.cuda.is_available()
     device = f"the GPU, {torch.cuda.get_device_name()}" if gpu else "the CPU; no chapter needs a GPU"
