@@ -343,7 +343,7 @@ class Records:
     folder: tyro.conf.Positional[Path | None] = None
 
     def __call__(self, fields: Sequence[str]) -> None:
-        show("\n".join(runs.pack_records(self.folder)) or "no record is newer than those that ship")
+        launch.show.pack(self.folder)
 
 
 AT_ONCE = 64

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
 from rich.pretty import Pretty
@@ -19,7 +20,7 @@ from reservoir_lab.evidence.comparison import table as recorded_runs
 from reservoir_lab.launch.console import console, new_table, show, show_json
 from reservoir_lab.launch.train import chosen_run, show_record
 from reservoir_lab.runs.building import outline, tokens_found
-from reservoir_lab.runs.records import find_records
+from reservoir_lab.runs.records import find_records, pack_records
 from reservoir_lab.runs.registry import Scale
 from reservoir_lab.runs.trained_model import destination, export, export_stored, folder_of, stored_folder
 
@@ -140,3 +141,8 @@ def _show_comparison(where: str, scale: Scale) -> None:
     for cells in frame.itertuples(index=False):
         table.add_row(*cells)
     show(table, Text(about.strip(), style="italic"))
+
+
+def pack(folder: Path | None) -> None:
+    """Put the records in a folder, by default the results folder, into the files that ship, and print which."""
+    show("\n".join(pack_records(folder)) or "no record is newer than those that ship")

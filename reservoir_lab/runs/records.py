@@ -35,6 +35,11 @@ RANGES = {"bleu": (0, 100 + 1e-6), "accuracy": (0, 100 + 1e-6), "perplexity": (1
 LARGEST = 2**26
 """Bytes of the longest record that is read."""
 AGAIN = "delete it and run again"
+EACH = {
+    "seed", "points", "tests", "samples", "aucc", "seconds", "cpu_seconds", "step_seconds", "test_seconds", "tokens",
+    "flops", "peak_memory", "date",
+}  # fmt: skip
+"""What every line of a family's file has for itself."""
 RESULTS_ADVICE = "free some space, or set RESERVOIR_RESULTS to a folder that you may write to"
 DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 SEED_FILE = re.compile(r"seed-(\d+)\.json")  # not the records of runs with overrides
@@ -132,7 +137,7 @@ class Record:
         points: the validation points.
         metric: the validation metric that counts; larger_is_better: its direction.
         tests: for each test set its metrics, and the sacreBLEU signature where there is one.
-        samples: a few test texts.
+        samples: a few test texts with what the model said, in older records; newer ones have none.
         parameters: how many numbers the model has and how many are trained.
         origins: for each origin the weights and the stored bytes.
         aucc: the area under the validation curve; time is steps × the median duration of a step.
@@ -190,7 +195,7 @@ class Record:
     notes: list[str] = field(default_factory=list)
     format: int = FORMAT
 
-    __hash__ = object.__hash__  # of one that was read, for what is kept about it
+    __hash__ = object.__hash__  # one that was read is kept, and what is known about it with it: see `_compared`
 
     def to_bytes(self, path: Path) -> bytes:
         """The file of the record, which is to lie at `path`, once it is checked.
@@ -542,7 +547,7 @@ def _lines(records: Mapping[tuple[str, str, int], Record]) -> bytes:
         shared = {
             name: value
             for name, value in first.items()
-            if name != "seed" and all(one[name] == value for one in stored)
+            if name not in EACH and all(one[name] == value for one in stored)
         }
         head = {"recipe": recipe, "scale": scale} | shared
         for line in [head, *({name: one[name] for name in one if name not in head} for one in stored)]:

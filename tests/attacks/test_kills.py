@@ -155,7 +155,7 @@ def test_a_run_on_own_data_that_replaces_another_goes_on_after_every_kill(
 def test_an_export_or_a_release_that_replaces_another_is_the_old_or_the_new_one(
     finished, tmp_path, capsys, monkeypatch, which
 ):
-    """A release is an export, to the folder that `released` reads."""
+    """A release is an export, to the folder that `released_model` reads."""
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "new"))
     run, place = finished["new"], tmp_path / "place" / "weights" / "gpt-wikipedia"
     write = (
