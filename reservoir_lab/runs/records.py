@@ -195,7 +195,9 @@ class Record:
     notes: list[str] = field(default_factory=list)
     format: int = FORMAT
 
-    __hash__ = object.__hash__  # one that was read is kept, and what is known about it with it: see `_compared`
+    __hash__ = (
+        object.__hash__
+    )  # one that was read is kept, and what is known about it with it: see `_compared`
 
     def to_bytes(self, path: Path) -> bytes:
         """The file of the record, which is to lie at `path`, once it is checked.
