@@ -268,7 +268,7 @@ def _shape(
 ) -> list[str]:
     """One line of `shapes`; notes where it lies and which origins it shows."""
     if kind == "words":
-        return _words(numbers[0], numbers[1], words, anchor=label or "start", fill=SOFT)
+        return _label(numbers[0], numbers[1], words, anchor=label or "start", fill=SOFT)
     if kind == "grid":
         x, y, cell = numbers
         assert label
@@ -293,8 +293,8 @@ def _shape(
         return [element("circle", cx=x, cy=y, r=w, **look)]
     shape = element("rect", x=x, y=y, width=w, height=h, rx=4, **look)
     if kind == "frame":
-        return [shape, *_words(x + 7, y + 15, words, fill=SOFT)]
-    return [shape, *_words(x + w / 2, y + h / 2 + 4.2 - LINE * words.count("/") / 2, words, anchor="middle")]
+        return [shape, *_label(x + 7, y + 15, words, fill=SOFT)]
+    return [shape, *_label(x + w / 2, y + h / 2 + 4.2 - LINE * words.count("/") / 2, words, anchor="middle")]
 
 
 def _cell(x: float, y: float, size: float, colour: str, mark: str) -> str:
@@ -303,7 +303,7 @@ def _cell(x: float, y: float, size: float, colour: str, mark: str) -> str:
                    stroke=colour, stroke_opacity=0.4, stroke_width=0.6)  # fmt: skip
 
 
-def _words(x: float, y: float, words: str, *, anchor: str = "start", fill: str = INK) -> list[str]:
+def _label(x: float, y: float, words: str, *, anchor: str = "start", fill: str = INK) -> list[str]:
     return [element("text", escape(line), x=x, y=y + LINE * i, text_anchor=anchor, fill=fill)
             for i, line in enumerate(words.split("/")) if words]  # fmt: skip
 
@@ -334,7 +334,7 @@ def _arrow(line: str, boxes: dict[str, Box], used: set[str], name: str) -> list[
         (a, b), (c, d) = points[len(points) // 2 - 1 : len(points) // 2 + 1]
         upright = abs(a - c) < abs(b - d)
         at = ((a + c) / 2 + 6, (b + d) / 2 + 4) if upright else ((a + c) / 2, (b + d) / 2 - 5)
-        drawn += _words(*at, found["words"], anchor="start" if upright else "middle", fill=colour)
+        drawn += _label(*at, found["words"], anchor="start" if upright else "middle", fill=colour)
     return drawn
 
 
@@ -369,5 +369,5 @@ def _legend(used: set[str], top: float) -> tuple[list[str], int]:
             parts.append(element("path", d=f"M{x} {y + 5.5}h14", **look))
         else:
             parts += _shape(entry, [x, y, 14, 11], None, "", {}, set())
-        parts += _words(x + 20, y + 10, CALLED.get(entry, entry), fill=SOFT)
+        parts += _label(x + 20, y + 10, CALLED.get(entry, entry), fill=SOFT)
     return parts, -(-len(entries) // 2)

@@ -383,13 +383,13 @@ def _line(claim: Claim, its: list[Cell], tasks: list[str]) -> str:
     seen += "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in notes.items() if text)
     folded = f"<details><summary>{escape(words(claim))}</summary><dl>{seen}</dl></details>"
     columns = "".join(
-        f"<td>{_told(cell for cell in its if (cell.task if cell.task in COLUMNS else ELSEWHERE) == task)}</td>"
+        f"<td>{_outcomes(cell for cell in its if (cell.task if cell.task in COLUMNS else ELSEWHERE) == task)}</td>"
         for task in tasks
     )
     return f'<tr id="claim-{claim.name.replace("/", "-")}"><td>{folded}</td>{columns}</tr>'
 
 
-def _told(its: Iterable[Cell]) -> str:
+def _outcomes(its: Iterable[Cell]) -> str:
     return "<br>".join(
         f'<span class="verdict verdict-{says(cell).split()[0]}" title="{escape(cell.finding.seen)}">{says(cell)}</span>'
         + ("" if cell.task in COLUMNS else f" {cell.task}")

@@ -155,7 +155,7 @@ def deploy(project: Path, *, remote: str, push: bool, say: Callable[[str], None]
             PAGES: commit(project, pages, message),
             NOTEBOOKS: commit(project, notebooks, message, parent=before),
         }
-        sizes = {each.name: _said(each) for each in (pages, notebooks)}
+        sizes = {each.name: _size(each) for each in (pages, notebooks)}
     for branch, commit_ in new.items():
         same = " (as it is there)" if commit_ == before else ""
         say(f"{branch}: {sizes[branch]}, commit {commit_[:9]}{same}, for {_address(publication, branch)}")
@@ -167,7 +167,7 @@ def deploy(project: Path, *, remote: str, push: bool, say: Callable[[str], None]
     say(f"Pushed to {remote}.")
 
 
-def _said(folder: Path) -> str:
+def _size(folder: Path) -> str:
     files = [path for path in folder.rglob("*") if path.is_file()]
     return f"{len(files)} files, {sum(path.stat().st_size for path in files) / 1e6:.1f} MB"
 

@@ -297,7 +297,7 @@ class Grammar:
     @property
     def words(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """All German and all English words of the language, in alphabetical order."""
-        return _words()
+        return _vocabularies()
 
     def split(self, seed: int) -> tuple[Asked, Asked]:
         """The pairs to train on and those to be asked, drawn from the seed; a pair is in one of the two alone."""
@@ -344,7 +344,7 @@ def _cut(sentence: str) -> list[str]:
 
 
 @lru_cache(maxsize=1)
-def _words() -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _vocabularies() -> tuple[tuple[str, ...], tuple[str, ...]]:
     drawn = grammar.tagged(0, train=20_000, valid=1, test=1).train
     german, english = (
         tuple(sorted({word for text in texts for word in _cut(text)}))

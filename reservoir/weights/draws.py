@@ -145,7 +145,7 @@ class Stream:
 
     def words(self, start: int, stop: int, *, device: Device = None) -> Tensor:
         """Words start..stop (the latter left out) as a flat int64 tensor of values in [0, 2^32)."""
-        return self.elements(start, stop, per_block=4, convert=_words, device=device)
+        return self.elements(start, stop, per_block=4, convert=_uint32, device=device)
 
     def elements(
         self,
@@ -191,7 +191,7 @@ class Stream:
         return [word.to(torch.int32) for word in philox((index & MASK, index >> 32, *name), seed)]
 
 
-def _words(block: Block) -> Tensor:  # -> (n, 4) int64 in [0, 2^32)
+def _uint32(block: Block) -> Tensor:  # -> (n, 4) int64 in [0, 2^32)
     return torch.stack(list(block), -1).to(torch.int64) & MASK
 
 
@@ -319,7 +319,7 @@ def sparse(
     scale, below = _float32(scale), 2 * round(share * 2**31)
 
     def convert(block):  # -> (n, 4)
-        words = _words(block)
+        words = _uint32(block)
         return ((words < below) * (1 - 2 * (words & 1))).to(torch.float32) * scale
 
     stop = start + math.prod(shape)

@@ -84,7 +84,7 @@ class AttentionMaps(Explorable, folder="attention_maps"):
         shown = look(rounded(model), vocabulary, sentence)
         at = _place(focus, shown)
         settings.setdefault("label", "A translator and its attention")
-        settings.setdefault("text", _told(shown, at))
+        settings.setdefault("text", _description(shown, at))
         made = cls(
             sentence=sentence,
             at=at,
@@ -176,7 +176,7 @@ def _place(focus: str, shown: dict[str, Any]) -> str:
     return found[0] if found else "tgt-0"
 
 
-def _told(shown: dict[str, Any], at: str) -> str:
+def _description(shown: dict[str, Any], at: str) -> str:
     """What is shown, in words."""
     side, i = at.split("-")
     maps = shown["cross" if side == "tgt" else "encoder"]

@@ -374,7 +374,7 @@ def answer(ask: Ask, task: str, rows: Rows = judged) -> Finding:
     return Finding(told.above if ask.how == "better" else 1.0, told.below, runs, seen)
 
 
-def _told(told: Difference, runs: int, seen: str) -> Finding:
+def _finding(told: Difference, runs: int, seen: str) -> Finding:
     return Finding(told.above, told.below, runs, seen)
 
 
@@ -399,7 +399,7 @@ def _no_slower(found: list[list[Ran]], rule: Judged, runs: int) -> Finding:
     level = _level(rule, found[1])
     a, b = ([one.cost(level, "operations") for one in row] for row in found)
     told = ruling.cheaper([SLOWER * cost for cost in b], a)
-    return _told(told, runs, f"operations to {level:.0f} %: {_median(a)} against {_median(b)}")
+    return _finding(told, runs, f"operations to {level:.0f} %: {_median(a)} against {_median(b)}")
 
 
 def _median(costs: list[float]) -> str:
@@ -423,7 +423,7 @@ def _loses_more(ask: Ask, rule: Judged, values: list[list[float]], runs: int) ->
     first, second, third, fourth = (np.asarray(row[:runs]) for row in values)
     more, less = list(first + fourth), list(second + third)
     lost = float((first - second).mean()), float((third - fourth).mean())
-    return _told(ruling.compare(more, less), runs, f"{lost[0]:.3g} lost against {lost[1]:.3g}")
+    return _finding(ruling.compare(more, less), runs, f"{lost[0]:.3g} lost against {lost[1]:.3g}")
 
 
 def _of_costs(ask: Ask, task: str, found: list[list[Ran]], runs: int) -> Finding:
@@ -432,15 +432,15 @@ def _of_costs(ask: Ask, task: str, found: list[list[Ran]], runs: int) -> Finding
     if ask.how == "cheaper":
         level = _level(rule_of(task), other)
         a, b = ([run.cost(level, ask.of) for run in row] for row in found)
-        return _told(
+        return _finding(
             ruling.cheaper(b, a), runs, f"{ask.of} to {level:.0f} %: {_median(a)} against {_median(b)}"
         )
     if ask.how == "more area":
         until = min(run.operations for row in found for run in row)
         told = ruling.compare([run.area(until) for run in one], [run.area(until) for run in other])
-        return _told(told, runs, f"area {told.a:.1f} against {told.b:.1f}")
+        return _finding(told, runs, f"area {told.a:.1f} against {told.b:.1f}")
     told = ruling.compare([run.measure(ask.of) for run in other], [run.measure(ask.of) for run in one])
-    return _told(told, runs, f"{told.b:.4g} {ask.of} against {told.a:.4g}")
+    return _finding(told, runs, f"{told.b:.4g} {ask.of} against {told.a:.4g}")
 
 
 @dataclass(frozen=True)

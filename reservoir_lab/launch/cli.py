@@ -343,7 +343,7 @@ class Records:
     folder: tyro.conf.Positional[Path | None] = None
 
     def __call__(self, fields: Sequence[str]) -> None:
-        launch.show.pack(self.folder)
+        launch.show.put_records(self.folder)
 
 
 AT_ONCE = 64

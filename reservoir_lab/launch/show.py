@@ -143,6 +143,6 @@ def _show_comparison(where: str, scale: Scale) -> None:
     show(table, Text(about.strip(), style="italic"))
 
 
-def pack(folder: Path | None) -> None:
+def put_records(folder: Path | None) -> None:
     """Put the records in a folder, by default the results folder, into the files that ship, and print which."""
     show("\n".join(pack_records(folder)) or "no record is newer than those that ship")

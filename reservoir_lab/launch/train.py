@@ -74,20 +74,20 @@ class PlainLines:
     def __call__(self, event: Event) -> None:
         match event:
             case Started(name=name, step=0, steps=steps, trainable=trainable, total=total):
-                self._say(f"{name}: {steps} steps, {trainable:,} of {total:,} parameters move")
+                self._print(f"{name}: {steps} steps, {trainable:,} of {total:,} parameters move")
             case Started(name=name, step=step, steps=steps):
-                self._say(f"{name}: goes on at step {step} of {steps}")
+                self._print(f"{name}: goes on at step {step} of {steps}")
             case Stepped(step=step) if step % self.every == 0:
-                self._say(
+                self._print(
                     f"step {step}: loss {event.loss:.3f}, rate {event.rate:.2g},"
                     f" {event.tokens / max(event.seconds, 1e-9):,.0f} tokens/s"
                 )
             case Validated(point=point):
-                self._say(describe(point))
+                self._print(describe(point))
             case Message(text=text) | Recorded(text=text):
-                self._say(text)
+                self._print(text)
 
-    def _say(self, line: str) -> None:
+    def _print(self, line: str) -> None:
         print(line, file=self.file or sys.stderr, flush=True)
 
 

@@ -139,8 +139,8 @@ def frozen(family: str, row: str, scale: Scale) -> Run:
 
 for _family, (_, _number) in TABLES.items():
     for _row in PRINTED[_family]:
-        _name, _plan, _words = ROWS[_row]
-        _about = f"Poster, table {_number}, row {_name}: {_words}."
+        _name, _plan, _description = ROWS[_row]
+        _about = f"Poster, table {_number}, row {_name}: {_description}."
         enter(f"{_family}/{_row}", _about, frozen, _family, _row)
 
 READER_STEPS = {"smoke": 12, "laptop": 1000, "full": 10_000}

@@ -97,9 +97,9 @@ def row_at_equal_operations(row: str, rate: str, scale: Scale) -> Run:
     return run if scale == "smoke" else run.evolve(budget={"steps": FEWER[row]})
 
 
-for _task, _words in TASKS.items():
+for _task, _description in TASKS.items():
     for _depth in DEPTHS:
-        _about = f"{_words[0].upper()}{_words[1:]}, {_depth} layers deep."
+        _about = f"{_description[0].upper()}{_description[1:]}, {_depth} layers deep."
         enter(f"depth/{_task}/{_depth}", _about, trained, _task, _depth)
 for _row, _made_of in ROWS.items():
     for _rate in RATES:

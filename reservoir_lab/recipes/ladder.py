@@ -150,14 +150,14 @@ def at_rate(width: int, row: str, rate: str, scale: Scale, **changed: int) -> Ru
     return run
 
 
-for _row, (_rate, _words) in ROWS.items():
+for _row, (_rate, _description) in ROWS.items():
     for _width in WIDTHS:
-        _about = f"Ours, width {_width}: {_words}."
+        _about = f"Ours, width {_width}: {_description}."
         enter(f"ladder/{_width}/{_row}", _about, at_rate, _width, _row, _rate)
 for _row in SWEPT:
     for _name in RATES:
-        _words = TRIED[_row] if _row in TRIED else ROWS[_row][1]
-        _about = f"Ours, width {TUNED}, {_name}: {_words}."
+        _description = TRIED[_row] if _row in TRIED else ROWS[_row][1]
+        _about = f"Ours, width {TUNED}, {_name}: {_description}."
         enter(f"ladder/rates/{_row}/{_name}", _about, at_rate, TUNED, _row, _name)
 _row = "holes-fourier"
 for _name in (name for name in RATES if name != ROWS[_row][0]):
@@ -165,8 +165,8 @@ for _name in (name for name in RATES if name != ROWS[_row][0]):
     enter(f"ladder/rates-{RETRIED}/{_row}/{_name}", _about, at_rate, RETRIED, _row, _name)
 for _name, (_change, _changed) in AGAIN.items():
     for _row in ("trained", "attention-frozen", "masks", "no-attention"):
-        _rate, _words = ROWS[_row]
-        _about = f"Ours, width {AGAIN_AT}, {_change}: {_words}."
+        _rate, _description = ROWS[_row]
+        _about = f"Ours, width {AGAIN_AT}, {_change}: {_description}."
         enter(f"ladder/{AGAIN_AT}-{_name}/{_row}", _about, at_rate, AGAIN_AT, _row, _rate, **_changed)
 
 
@@ -292,11 +292,11 @@ def glue(corpus: str, scale: Scale) -> Run:
 
 enter("wmt-reservoirs/regular-half", "WMT14: 12 encoder layers, all trained.", regular, 2)
 enter("wmt-reservoirs/regular", "WMT14: 24 encoder layers, all trained.", regular, 1)
-for _kind, _words in {
+for _kind, _description in {
     "ffn": "a feed-forward reservoir",
     "transformer": "a whole layer that stays random",
 }.items():
-    _about = f"WMT14: 24 encoder layers, every second {_words}."
+    _about = f"WMT14: 24 encoder layers, every second {_description}."
     enter(f"wmt-reservoirs/{_kind}", _about, with_reservoirs, _kind)
 _about = "The abstract's 17.29 BLEU: half of one shared layer on WMT14, and half of its random embeddings."
 enter("wmt/base-random", _about, base_random)

@@ -285,18 +285,18 @@ def large_pretrained(scale: Scale) -> Run:
 
 _FIGURES = {"qqp": "Figure 6", "mnli": "Figure 7"}
 for _percent in PERCENTAGES:
-    for _stack, (_, _words) in STACKS.items():
-        _where = f"Figure {4 if _stack in ('deep', 'wide') else 2}: {_percent} % of {_words}"
+    for _stack, (_, _description) in STACKS.items():
+        _where = f"Figure {4 if _stack in ('deep', 'wide') else 2}: {_percent} % of {_description}"
         _name, _about = f"keep/{_stack}-random-{_percent}", f"{_where}, and of random embeddings."
         enter(_name, _about, kept, _stack, "random", _percent)
     for _stack in ("layers", "shared"):
-        _name, _words = f"keep/{_stack}-pretrained-{_percent}", STACKS[_stack][1]
-        _about = f"Figure 3: {_percent} % of {_words}, embeddings of keep/trained."
+        _name, _description = f"keep/{_stack}-pretrained-{_percent}", STACKS[_stack][1]
+        _about = f"Figure 3: {_percent} % of {_description}, embeddings of keep/trained."
         enter(_name, _about, kept, _stack, "pretrained", _percent)
     _about = f"Figure 2 as the formula reads: {_percent} % of one shared layer, the largest S instead of |S|."
     enter(f"keep/by-score-{_percent}", _about, kept, "shared", "random", _percent, by="score")
-    for _name, (_mask, _words) in INITIAL.items():
-        _about = f"Figure 5: {_percent} % of one shared layer, weights {_words}."
+    for _name, (_mask, _description) in INITIAL.items():
+        _about = f"Figure 5: {_percent} % of one shared layer, weights {_description}."
         enter(f"initial/{_name}-{_percent}", _about, kept, "shared", "random", _percent, **_mask)
     for _corpus in ("mrpc", "rte", "qqp", "mnli"):
         _where = _FIGURES.get(_corpus, "As figures 6 and 7, on a corpus that is here")
@@ -305,8 +305,8 @@ for _percent in PERCENTAGES:
 for _stack in ("deep", "wide"):
     _about = f"Table 1, Trans_{_stack}: 50 % of {STACKS[_stack][1]}, pretrained embeddings."
     enter(f"keep/{_stack}-pretrained-{HALF}", _about, kept, _stack, "pretrained", HALF)
-for _row, (_model, _words) in WMT_ROWS.items():
-    enter(f"wmt/{_row}", f"Table 1, {_model}: {_words}.", wmt, _row)
+for _row, (_model, _description) in WMT_ROWS.items():
+    enter(f"wmt/{_row}", f"Table 1, {_model}: {_description}.", wmt, _row)
 for _bits in NARROW:
     _about = f"A control that the paper lacks: trained, so narrow that {_bits} bits a weight take the masks' bytes."
     enter(f"keep/narrow-{_bits}", _about, narrow, _bits)
