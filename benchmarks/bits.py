@@ -7,6 +7,7 @@ difference, or a path that failed; what this machine lacks, such as numba, is sa
 from __future__ import annotations
 
 import json
+import math
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -48,7 +49,11 @@ class Matrix:
 
     def plain(self, device: torch.device | str = "cpu") -> Tensor:
         """As PyTorch draws it, without numba."""
-        return self.drawn(self.stream, SHAPE, device=device)
+        asked, draws.WORTHWHILE = draws.WORTHWHILE, math.inf
+        try:
+            return self.drawn(self.stream, SHAPE, device=device)
+        finally:
+            draws.WORTHWHILE = asked
 
     def by_numba(self) -> Tensor:
         """On the processor, by numba."""
@@ -56,7 +61,7 @@ class Matrix:
             raise Absent("numba is not installed")
         asked, draws.WORTHWHILE = draws.WORTHWHILE, 0
         try:
-            return self.plain()
+            return self.drawn(self.stream, SHAPE)
         finally:
             draws.WORTHWHILE = asked
 

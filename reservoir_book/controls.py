@@ -18,7 +18,7 @@ from IPython.display import display
 
 from reservoir.training import Event, Finished, Validated
 from reservoir_book import pictures, plots
-from reservoir_book.kernel import Progress, answered
+from reservoir_book.kernel import Progress, answered, duration
 from reservoir_lab.runs import build, find_records
 from reservoir_lab.runs.execution import train_run
 from reservoir_lab.runs.handlers import Checkpoints
@@ -152,7 +152,8 @@ class Control:
                     shown["points"].append((point.step, point.metrics[self.metric]))
                     self.draw()
                 case Finished() if shown["points"]:
-                    say(f"{self.metric} {shown['points'][-1][1]:.3g}")
+                    taken = duration(progress.clock() - progress.begun)
+                    say(f"{self.metric} {shown['points'][-1][1]:.3g} after {taken}")
 
         try:
             model, task, _ = build(run)

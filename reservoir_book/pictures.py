@@ -91,10 +91,10 @@ def grid(
 
 
 def bar(x: float, y: float, height: float, pieces: Iterable[tuple[float, str]]) -> str:
-    """Pieces in a row from (x, y), each a width and a colour."""
+    """Pieces in a row from (x, y), each a width, of which one unit is the gap after it, and a colour."""
     drawn = []
     for width, colour in pieces:
-        drawn.append(rect(x, y, width, height, fill=colour))
+        drawn.append(rect(x, y, width - 1, height, fill=colour))
         x += width
     return "".join(drawn)
 

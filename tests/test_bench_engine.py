@@ -1,5 +1,6 @@
 """The page trains the bench as Python does: data and draws bit for bit, gradients and steps as PyTorch has them."""
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -127,7 +128,10 @@ def built(run: Run) -> Tagger:
 def test_every_cell_begins_with_the_tensors_of_its_recipe():
     given = [{"line": bench.line(task, row), "seed": 207} for task, row in CELLS]
     for (task, row), one, found in zip(CELLS, given, in_node(DRAWS, {"all": given}), strict=True):
-        model = built(recipes.get(f"bench/{task}/{row}").evolve(seed=207))
+        run, base = (recipes.get(f"bench/{task}/{name}") for name in (row, "trained"))
+        assert run.mask.keep in (1, 0.5) and run.budget == base.budget, (task, row)
+        assert replace(run.optimiser, lr=base.optimiser.lr) == base.optimiser, (task, row)
+        model = built(run.evolve(seed=207))
         theirs = named(model)
         assert found["again"] == one["line"]
         assert found["tensors"].keys() == theirs.keys(), (task, row)

@@ -53,6 +53,7 @@ def test_a_stub_and_a_crash_are_told_and_not_raised(check):
     assert not crashed.passed and "ZeroDivisionError" in crashed.message
     assert not check(3).passed and "itself" in check(3).message
     assert not check(lambda *arguments: "a text").passed
+    assert not check(lambda *arguments: np.zeros(3)).passed
 
 
 def starts() -> list[tuple[str, str]]:

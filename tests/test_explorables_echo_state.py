@@ -70,6 +70,9 @@ def test_the_page_finds_what_python_finds(setting):
     one_step = ours["states"] @ (np.array(page["weight"]).reshape(ours["weight"].shape) - ours["weight"]).T
     assert np.abs(one_step).max() < 1e-5
     assert off("forecast", rows=10) < 1e-5
+    radius = SpectralRadius(setting["radius"])
+    echo = EchoState(ours["series"].shape[1], setting["size"], stream="lab", recurrent=radius)
+    assert page["W"] == initialise(echo, seed=setting["seed"]).W.flatten().tolist()  # to the bit
 
 
 def test_the_memory_curve_is_the_same():

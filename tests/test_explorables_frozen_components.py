@@ -79,6 +79,6 @@ def test_it_has_a_picture_and_a_text_for_where_scripts_do_not_run(made):
     widths = [float(one) for one in re.findall(r'width="([\d.]+)" height="22"', made.picture())]
     of = counted("components", "full")
     whole = [of["embeddings"], 18 * of["attention"], 12 * of["feed_forward"]]  # of 6 and 6 layers
-    assert widths == pytest.approx([480 * one / sum(whole) for one in whole], abs=0.01)
+    assert widths == pytest.approx([480 * one / sum(whole) - 1 for one in whole], abs=0.01)
     assert "feed-forward boxes are frozen" in made.text and not made.feed_forward
     assert FrozenComponents(label="a", text="b").picture() is None

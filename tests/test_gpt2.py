@@ -49,6 +49,11 @@ def test_a_file_of_the_body_alone_and_with_its_triangles_is_the_same(theirs, fil
     torch.testing.assert_close(found(IDS), theirs(IDS).logits, atol=1e-4, rtol=1e-4)
 
 
+def test_the_released_size_has_the_released_count():
+    with torch.device("meta"):
+        assert sum(p.numel() for p in GPT2.build().parameters()) == 124_439_808
+
+
 def change(file, **tensors) -> None:
     found = load_file(file) | {name.replace("__", "."): value for name, value in tensors.items()}
     save_file({name: value for name, value in found.items() if value is not None}, file)

@@ -110,7 +110,9 @@ def test_a_report_names_transforms_beside_the_tensors():
 def test_a_report_of_a_model_that_nobody_initialised_says_so():
     layer = Linear(3, 5, stream="lonely")
     assert {row.origin for row in report(layer).rows} == {"not initialised"}
-    assert "not initialised yet: call initialise(model, seed=…)" in report(layer).summary()
+    assert (
+        "of unknown origin: call initialise(model, seed=…), or mark_trained(model)" in report(layer).summary()
+    )
     assert "not initialised" not in report(initialise(layer, seed=0)).summary()
 
 

@@ -239,7 +239,10 @@ class _Ids:
         for line, row in zip(table, rows, strict=True):
             end, length = self._ends[row], self.lengths[row]
             line[shifted : length + shifted] = self._ids[end - length : end]
-            line[0 if shifted else length] = BOS if shifted else EOS
+            if shifted:
+                line[0] = BOS
+            else:
+                line[length] = EOS
         return torch.from_numpy(table)
 
 

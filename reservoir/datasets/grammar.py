@@ -218,7 +218,8 @@ class NounPhrase:
     def english(self, case: str) -> list[str]:
         noun = [self.adjective[1]] if self.adjective else []
         noun.append(self.noun.en_plural if self.plural else self.noun.en)
-        article = _DETERMINERS[self.determiner][3][self.plural]
+        *_, (singular, plural) = _DETERMINERS[self.determiner]
+        article = plural if self.plural else singular
         if article == "a" and noun[0][0] in "aeiou":
             article = "an"
         return noun if self.bare else [article, *noun]

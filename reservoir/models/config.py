@@ -32,7 +32,8 @@ class ModelConfig:
     """Base of all configurations: a frozen dataclass whose fields are checked when it is made.
 
     Raises:
-        ValueError: a field has the wrong type, is out of its range or unknown; the message names it.
+        ValueError: a field has the wrong type or is out of its range; the message names it.
+        TypeError: there is no such field.
     """
 
     def __post_init__(self) -> None:

@@ -34,6 +34,8 @@ class GradientEstimator(nn.Module):
         d_model: width of the residual stream.
         width: of what the estimate learns with, if it learns.
         stream: prefix of its weights' stream names.
+
+    All kinds take these alike; those that do not learn use none of them.
     """
 
     def __init__(self, d_model: int = 0, width: int = 0, *, stream: str = ""):
@@ -246,6 +248,8 @@ class Skip:
     watch: tuple[EstimatorKind, ...] = ()
 
     def __post_init__(self) -> None:
+        if isinstance(self.layers, str):
+            raise ValueError(f"layers must be a tuple of names, such as ('encoder.1',), got {self.layers!r}")
         check_choice("estimate", self.estimate, ESTIMATES)
         for kind in self.watch:
             check_choice("watch", kind, ESTIMATES)

@@ -88,6 +88,7 @@ def beam_search(
     """
     check_number("beam", beam, least=1, whole=True)
     check_number("max_length", max_length, least=1, whole=True)
+    check_number("length_penalty", length_penalty)
     batch, device = len(src), src.device
     mask = model.src_mask(src)
     memory = model.encode(src, mask)

@@ -140,7 +140,11 @@ class Report:
             f"{self.total:,} parameters{parts}, {self.trainable:,} of them move ({share:.1%}){unused};"
             f" {self.stored_bytes:,} bytes to store"
             + (f"; no mask can reach {', '.join(self.unmasked)}" if self.unmasked else "")
-            + ("; not initialised yet: call initialise(model, seed=…)" if missing else "")
+            + (
+                "; of unknown origin: call initialise(model, seed=…), or mark_trained(model)"
+                if missing
+                else ""
+            )
         )
 
     def __str__(self) -> str:

@@ -171,6 +171,8 @@ class Stream:
             raise ValueError(f"start and stop must satisfy 0 <= start <= stop, got {start} and {stop}")
         first, last = start // per_block, -(-stop // per_block)
         step = max(1, min(CHUNK_BLOCKS, CHUNK_ELEMENTS // per_block))
+        if torch.empty(0, device=device).is_cuda:  # where each of a chunk's operations takes time to start
+            step = 2**20
         lows = range(first, max(last, first + 1), step)  # one chunk, if an empty one, has the type
         chunks = [convert(self._blocks(low, min(low + step, last), device)) for low in lows]
         flat = (chunks[0] if len(chunks) == 1 else torch.cat(chunks)).reshape(-1)

@@ -256,7 +256,11 @@ def low_rank(model: nn.Module, kind: Update, *, rank: int, patterns: Names = ("*
     """
     check_choice("kind", kind, get_args(Update))
     shared: dict[tuple[int, int], tuple[Linear, Linear]] = {}
-    maps = [item for item in owned(model) if isinstance(item.module, Linear) and item.attribute == "weight"]
+    maps = [
+        item
+        for item in owned(model, tied=True)
+        if isinstance(item.module, Linear) and item.attribute == "weight"
+    ]
     for item in chosen(maps, patterns=patterns, what="linear map"):
         linear, stream = item.module, f"{kind}.{item.path}"
         d_out, d_in = item.parameter.shape

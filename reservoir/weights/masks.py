@@ -173,7 +173,7 @@ def supermask(model: nn.Module, plan: Mask | None = None, *, seed: int, **fields
 
     Raises:
         ValueError: a pattern matches nothing, also where keep=1 masks nothing; `keep` is so small that a tensor keeps
-            no weight; or there is a plan and something else.
+            no weight; a mask that is being learned would stay; or there is a plan and something else.
     """
     if plan is None:
         if "keep" not in fields:
@@ -185,6 +185,11 @@ def supermask(model: nn.Module, plan: Mask | None = None, *, seed: int, **fields
         )
     found = maskable(model)
     wanted = chosen(found, patterns=plan.patterns, what="linear map and no embedding")
+    learned = [item.path for item in wanted if isinstance(item.mask, Supermask)]
+    if learned and (plan.keep == 1 or plan.by == "weight"):
+        raise ValueError(
+            f"{learned[0]} has a mask that is being learned: build and initialise the model again"
+        )
     if plan.keep == 1:
         return model
     paths = {item.path for item in wanted}

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, cast
 import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DataParallel, DistributedDataParallel
+from torch.nn.parameter import is_lazy
 from torch.nn.utils import parametrize
 from torch.optim.swa_utils import AveragedModel
 
@@ -88,6 +89,10 @@ class Owned(NamedTuple):
             parametrize.register_parametrization(self.module, self.attribute, mask)
             if not chain:
                 cast(nn.Module, self._chain()).register_state_dict_post_hook(_each_its_own)
+        elif len(chain) > 1:
+            raise ValueError(
+                f"{self.path} has more than a mask before it: take the other parametrization off first"
+            )
         elif old is not None:
             # A deep copy shares the class, and torch would take the weight from the original too.
             kind = type(self.module)
@@ -148,7 +153,7 @@ def owned(model: nn.Module, *, tied: bool = False) -> Iterator[Owned]:
         tied: whether to name a tied parameter at each of its places, instead of at the first alone.
 
     Raises:
-        ValueError: two parameters have the same name.
+        ValueError: two parameters have the same name, or one has no shape yet.
     """
     seen: set[int] = set()
     names: set[str] = set()
@@ -156,11 +161,13 @@ def owned(model: nn.Module, *, tied: bool = False) -> Iterator[Owned]:
         base, kept = explicit(module), module.__dict__.get(KEPT, {})
         if isinstance(module, WeightMask) and place and not place.endswith(".mask"):
             base = None  # a parametrization: it is called after the tensor that it stands before
-        for attribute, parameter in _own_parameters(module):
+        for attribute, parameter in own_parameters(module):
             if id(parameter) in seen and not tied:
                 continue
             seen.add(id(parameter))
             path = f"{place}.{attribute}" if place else attribute
+            if is_lazy(parameter):
+                raise ValueError(f"{path} has no shape yet: give the model one batch first")
             if base is not None:
                 path = base if attribute == "weight" else f"{base}.{attribute}"
             if path in names:
@@ -186,7 +193,7 @@ def _walk(module: nn.Module, place: str, seen: set[int]) -> Iterator[tuple[str, 
         yield from _walk(child, below, seen)
 
 
-def _own_parameters(module: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
+def own_parameters(module: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
     """A module's own parameters; one that is parametrized by its name in the bare module."""
     if isinstance(module, parametrize.ParametrizationList) and hasattr(module, "original"):
         return  # its owner has named it

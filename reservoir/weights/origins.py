@@ -30,7 +30,18 @@ from torch.nn.modules.conv import _ConvNd
 from reservoir.layers.linear import Undrawn
 from reservoir.weights.draws import Stream, checked_seed, name_hash
 from reservoir.weights.initialisation import Constant, Initialisation, Normal, XavierUniform
-from reservoir.weights.naming import KEPT, Names, Owned, bare, chosen, explicit, matches, nearest, owned
+from reservoir.weights.naming import (
+    KEPT,
+    Names,
+    Owned,
+    bare,
+    chosen,
+    explicit,
+    matches,
+    nearest,
+    own_parameters,
+    owned,
+)
 
 OriginName = Literal["trained", "seeded", "masked", "pretrained", "fixed"]
 ORIGIN_NAMES: tuple[OriginName, ...] = get_args(OriginName)
@@ -224,6 +235,8 @@ class Scheme:
         """What tensors of such a layer get that nobody has named; None for a layer that is none of torch's."""
         module, name, shape = item.module, item.attribute, item.parameter.shape
         known = is_known(module) or explicit(module) is not None
+        if isinstance(module, nn.MultiheadAttention) and name in ("bias_k", "bias_v"):
+            return Normal(shape[-1] ** -0.5)  # a learned key and value
         if known and "bias" in name and len(shape) == 1:
             return Constant(0.0)
         if known and isinstance(module, NORMS) and name == "weight":
@@ -246,7 +259,7 @@ def is_known(module: nn.Module) -> bool:
 
 def is_norm(module: nn.Module) -> bool:
     """Whether a module normalises or scales: one of torch's norms, or a module of others that owns vectors alone."""
-    vectors = [parameter.ndim < 2 for parameter in module.parameters(recurse=False)]
+    vectors = [parameter.ndim < 2 for _, parameter in own_parameters(module)]
     return isinstance(module, NORMS) or (bool(vectors) and all(vectors) and not isinstance(module, KNOWN))
 
 

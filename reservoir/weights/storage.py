@@ -394,7 +394,7 @@ def load(model: nn.Module, path: Path | str, *, base: Path | str | None = None) 
     with _one_error(stored.path):
         parameters = {item.path: item.parameter for item in owned(model)}
         for name, tensor in (parameters | state_buffers(model)).items():
-            _check_storable(name, tensor)
+            _check_storable(f"{stored.path}: {name} of the model", tensor)
         _check_fit(model, stored)
         for item in places(model):
             item.put(None)

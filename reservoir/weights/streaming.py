@@ -52,7 +52,7 @@ class TiledWeight(nn.Module):
         bits: the mask, packed by `pack`, or None.
 
     Raises:
-        ValueError: the initialisation draws whole matrices only.
+        ValueError: the initialisation draws whole matrices only, or the shape is none of a matrix.
     """
 
     def __init__(self, origin: Seeded, shape: torch.Size, *, bits: Tensor | None = None):
@@ -60,8 +60,10 @@ class TiledWeight(nn.Module):
         self.origin, self.shape = origin, torch.Size(shape)
         self.stream = Stream(origin.seed, origin.stream)
         drawn = origin.initialisation.elementwise(self.shape, blocks=origin.blocks)
-        if drawn is None:
-            raise ValueError(f"{origin.stream}, {origin.initialisation}, can only be drawn whole")
+        if drawn is None or len(self.shape) != 2:
+            raise ValueError(
+                f"{origin.stream}, {origin.initialisation} of {tuple(shape)}, can only be drawn whole"
+            )
         self.drawn = drawn
         self.bits: Tensor | None
         self.register_buffer("bits", bits)
@@ -81,9 +83,9 @@ class TiledWeight(nn.Module):
             part *= unpack(self.bits, start, stop).view_as(part)
         return part
 
-    def tiles(self, *, tile: int = TILE) -> Iterator[Tensor]:
-        """Yield all rows, about `tile` elements at a time."""
-        step = max(1, tile // self.shape[1])
+    def tiles(self, *, tile: int = 0) -> Iterator[Tensor]:
+        """Yield all rows, about `tile` elements at a time; by default as many as suit the device."""
+        step = max(1, (tile or (2**22 if self.place.is_cuda else TILE)) // self.shape[1])
         for low in range(0, self.shape[0], step):
             yield self.rows(low, min(low + step, self.shape[0]))
 

@@ -207,6 +207,11 @@ def zeroed_diagonals(written: Callable[[Tensor, int], Tensor]) -> str:
 
     cases = [(1 + torch.arange(n * rows * columns, dtype=torch.float32).view(n * rows, columns), n)
              for n, rows, columns in ((1, 4, 4), (3, 4, 4), (2, 6, 3))]  # fmt: skip
+    given = cases[0][0].clone()
+    call(written, given, 1)
+    refuse(
+        {"your function changes the weight that it was given; work on a copy": not given.equal(cases[0][0])}
+    )
     return compare(written, lambda weight, blocks: weight * (1 - diagonals(weight, blocks)), cases, {
         "that is the other reading: only the diagonal is left; here only the diagonal goes": diagonals,
         "that is the other reading: only the diagonals are left; here only they go":

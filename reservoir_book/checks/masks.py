@@ -150,7 +150,7 @@ def break_even(written: Callable[[float, float], float]) -> str:
         "a bit is an eighth of a byte": lambda b, w: b / (w - 1) if w != 1 else math.inf,
         "that is the time for a weight; its inverse is asked for": lambda b, w: (w - 1 / 8) / b,
     }, praise="what is saved of a weight's reading is all but its bit",
-       read=lambda found, expected: found if found == math.inf else number(found))  # fmt: skip
+       read=lambda found, expected: found if isinstance(found, float) else number(found))  # fmt: skip
 
 
 Point = tuple[float, float]
@@ -258,4 +258,4 @@ def tasks_to_pay(written: Callable[[float, float, float], float]) -> str:
         "where a task's own part costs as much as a model of its own, sharing never pays: return math.inf":
             lambda body, own, alone: math.floor(body / (alone - own)) + 1 if alone != own else 0,
     }, praise="a body that is shared is paid for once, by all tasks together",
-       read=lambda found, expected: found if found == math.inf else number(found))  # fmt: skip
+       read=lambda found, expected: found if isinstance(found, float) else number(found))  # fmt: skip

@@ -156,7 +156,10 @@ def same(found: Any, expected: Any) -> bool:
 def _read(found: Any, expected: Any) -> Any:
     if isinstance(expected, Tensor):
         return tensor(found, expected)
-    return number(found) if isinstance(expected, int | float) else found
+    if isinstance(expected, int | float):
+        return number(found)
+    found = getattr(found, "tolist", lambda: found)()  # of NumPy and PyTorch
+    return list(found) if isinstance(expected, list) and isinstance(found, tuple) else found
 
 
 def number(found: Any, expected: Any = None) -> float:

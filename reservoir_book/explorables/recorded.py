@@ -121,8 +121,9 @@ def bars(counts: Iterable[Mapping[str, int]], origin_of: Mapping[str, str]) -> s
     for number, of in enumerate(counts):
         unit = 480 / sum(of.values())
         pieces = [(max(3.0, n * unit), ORIGINS[origin_of[part]]) for part, n in of.items()]
-        drawn.append(pictures.bar(0, 30 * number, 22, pieces))
-    return pictures.svg(500, 30 * len(drawn), *drawn)
+        drawn.append(pictures.bar(0, 48 * number, 22, pieces))
+        drawn.append(pictures.text(0, 48 * number + 38, ", ".join(of).replace("_", "-"), font_size=12))
+    return pictures.svg(500, 24 * len(drawn), *drawn)
 
 
 class FrozenComponents(Explorable, folder="frozen_components"):

@@ -281,10 +281,12 @@ def _download(file: File, progress: bool, address: str, stream: BinaryIO) -> Non
 def read_lines(path: str | Path, *, member: str | None = None) -> list[str]:
     """Read a text file as a list of lines without their ends; empty lines are kept.
 
-    Only a newline ends a line (and a carriage return before it goes with it): Unicode knows other characters that
+    Only a newline ends a line (and a carriage return before it goes with it; where there is no newline, a carriage
+    return ends one): Unicode knows other characters that
     break lines, and a pair of files that has one of them inside a sentence must not fall out of step.
     """
-    lines = read_text(path, member=member).split("\n")
+    text = read_text(path, member=member)
+    lines = (text if "\n" in text else text.replace("\r", "\n")).split("\n")
     if lines[-1] == "":
         lines.pop()
     return [line.removesuffix("\r") for line in lines]

@@ -51,7 +51,8 @@ class Files:
         valid: share that is taken out of the training data to validate on, where no file is named so.
         test: the same to test on.
         seed: of that split.
-        blank: what to do with rows that lack a text or the label: "refuse" them, or "skip" and count them.
+        blank: what to do with rows that have a text or a label and lack another: "refuse" them, or "skip" and count
+            them. Wholly blank ones are left out and counted.
     """
 
     text: tuple[str, ...] = _later(())
@@ -69,6 +70,8 @@ class Files:
             raise ValueError(
                 f"files.valid and files.test must leave something to train on, got {self.valid} and {self.test}"
             )
+        if self.blank not in ("refuse", "skip"):
+            raise ValueError(f"files.blank must be 'refuse' or 'skip', got {self.blank!r}")
 
 
 @dataclass
@@ -140,7 +143,7 @@ def find(
     kinds = endings
     endings = [f"{ending}{packed}" for ending in endings for packed in PACKED]
     if path.is_file():
-        if path.name.lower().endswith(PICTURES):
+        if path.name.lower().endswith((*PICTURES, ".html", ".xml", ".tex", ".rtf", ".json", ".tmx")):
             raise DataError(f"{path} is no {kinds[0]} file, as {what} need")
         return {path.name if whole else "train": path}
     found: dict[str, Path] = {}

@@ -194,7 +194,13 @@ def chosen_run(
     kind = tyro.conf.AvoidSubcommands[Run]
     if fields:
         prog, before = f"reservoir {command} {recipe}", run
-        run = in_one_sentence(lambda: tyro.cli(kind, default=before, args=list(fields), prog=prog))
+        about = (
+            "Any of these fields can be changed, but recipe, scale, seed and base;"
+            f" `reservoir {command} --help` lists the other options."
+        )
+        run = in_one_sentence(
+            lambda: tyro.cli(kind, default=before, args=list(fields), prog=prog, description=about)
+        )
     changed = {
         word.partition("=")[0].removeprefix("--").replace("-", "_") for word in fields if word[:2] == "--"
     }
@@ -239,7 +245,9 @@ def train_runs(runs: Sequence[Run], *, fresh: bool = False, together: bool = Fal
 def train_many(
     groups: Mapping[str, Sequence[Run]], work: Callable[[Sequence[Run]], Sequence[Record | TrainingError]]
 ) -> list[Record]:
-    """Execute runs under one line of progress, which says what the last ones came to and how long the rest will take.
+    """Execute runs under one line of progress, which says what the last ones came to.
+
+    In a terminal it also says how long the rest will take if it goes on as so far.
 
     Args:
         groups: runs that are trained together, or alone, by what they are called.
@@ -250,8 +258,9 @@ def train_many(
     """
     records: list[Record] = []
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    quiet, whole = not sys.stderr.isatty(), 1e9  # of what was measured so far, which the rest is judged by
-    with Progress(*columns, console=Console(stderr=True), disable=quiet, speed_estimate_period=whole) as bar:
+    quiet = not sys.stderr.isatty()
+    ever = 1e9  # seconds: the time left is judged by all that was measured so far
+    with Progress(*columns, console=Console(stderr=True), disable=quiet, speed_estimate_period=ever) as bar:
         line = bar.add_task("", total=len(groups))
         for number, (name, runs) in enumerate(groups.items(), start=1):
             found = work(runs)

@@ -189,6 +189,13 @@ def _of_table(path: Path) -> Kind:
     table = read_table(path)
     rest = [i for i, name in enumerate(table.header) if name.lower() not in LABEL_NAMES]
     labelled = len(rest) < len(table.header)
+    if any(
+        (path.parent / cell).suffix.lower() in PICTURES and (path.parent / cell).is_file()
+        for cell in table.cells[0]
+    ):
+        raise DataError(
+            f"{path} names pictures: put those of each class into a folder of its own, without the table"
+        )
     words = [word for row in table.cells for i in rest for word in row[i].split()]
     if words and all(map(_is_number, words)):
         return "numbers"

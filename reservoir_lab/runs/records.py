@@ -157,7 +157,7 @@ class Record:
         extrapolated: whether `flops` is the first batch's operations per token times all tokens, and not a sum over all
             batches.
         notes: what was said of data of one's own: sizes, splits, what was left out; and of the budget.
-        format: version of this
+        format: version of this schema.
     """
 
     recipe: str
@@ -195,9 +195,8 @@ class Record:
     notes: list[str] = field(default_factory=list)
     format: int = FORMAT
 
-    __hash__ = (
-        object.__hash__
-    )  # one that was read is kept, and what is known about it with it: see `_compared`
+    # By identity: what is known of a record that was read is kept with it (`_compared`).
+    __hash__ = object.__hash__
 
     def to_bytes(self, path: Path) -> bytes:
         """The file of the record, which is to lie at `path`, once it is checked.

@@ -166,13 +166,11 @@ class Leaf(NamedTuple):
 
     Args:
         name: dotted, such as "optimiser.lr".
-        part: the dataclass that has it.
         value, default: as JSON values; the default is `ABSENT` where there is none.
         later: whether the field was added when there were records and weights already.
     """
 
     name: str
-    part: type
     value: Any
     default: Any
     later: bool
@@ -253,7 +251,7 @@ def every_leaf(part: Any, prefix: str = "", default: Any = ABSENT) -> Iterator[L
             yield from every_leaf(value, f"{name}.", usual)
         else:
             later = bool(entry.metadata.get("omit_if_default"))
-            yield Leaf(name, type(part), _json(value), _json(usual), later)
+            yield Leaf(name, _json(value), _json(usual), later)
 
 
 def flat(part: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -228,6 +229,14 @@ def _folder_files(
     )
 
 
+def _heard(found: tuple[Any, ...]) -> Any:
+    """The first of what was read, after a warning for each of the last, the notes, on what was left out."""
+    for note in found[-1]:
+        if "left out" in note:
+            warnings.warn(note, stacklevel=3)
+    return found[0]
+
+
 def _about(run: Run, record: Record) -> str:
     """What a run and its record say of a model, in some sentences."""
     name, scale, seed = record.recipe, record.scale, record.seed
@@ -235,9 +244,10 @@ def _about(run: Run, record: Record) -> str:
     words = f"The run `{name}` of the recipe `{run.base}`" if run.base else f"Trained by the recipe `{name}`"
     return (
         f"{words} at the {scale} scale, seed {seed}: {record.points[-1]['step']:,} steps, {record.tokens:,} tokens of"
-        f" `{run.task.data}`{digest}. Test scores: {_scores(record.tests)}.\n\nThis repeats it, in Python:\n\n"
-        "    import json\n    from reservoir_lab.runs import execute, run_from_json\n\n"
-        f'    execute(run_from_json(json.load(open("{pretrained.RUN}"))["run"]))\n'
+        f" `{run.task.data}`{digest}. Test scores: {_scores(record.tests)}.\n\nThis repeats it, in Python, where it was"
+        " trained; FOLDER is this folder:\n\n    import json\n    import reservoir_lab.recipes\n"
+        "    from reservoir_lab.runs import execute, run_from_json\n\n"
+        f'    execute(run_from_json(json.load(open("FOLDER/{pretrained.RUN}"))["run"]))\n'
         + ("\n" + "\n".join(f"- {note}" for note in record.notes) if record.notes else "")
     )
 
@@ -329,6 +339,12 @@ class TrainedModel:
                     raise DataError(
                         f"text {number} has {len(one):,} tokens, more than {LONGEST:,}: split it into sentences"
                     )
+            if long := [n for n, one in enumerate(ids, start=1) if len(one) > task.max_length]:
+                warnings.warn(
+                    f"{len(long)} of the texts, the first of them number {long[0]}, have more than the"
+                    f" {task.max_length} tokens of the longest pair in training: split them into sentences",
+                    stacklevel=3,
+                )
             with precision_of(self.run):
                 return [self.vocabulary.decode(out) for out in translate(self.module, ids, decoding=decoding)]
 
@@ -443,13 +459,13 @@ class TrainedModel:
         """
         task, name = self._task(*DOES), f"{FILES}{path}"
         if isinstance(task, Translation):
-            pairs = own_pairs(name, task.src, task.tgt, task.files, whole=True)[0]
+            pairs = _heard(own_pairs(name, task.src, task.tgt, task.files, whole=True))
             return {part: self._bleu(*zip(*rows.rows, strict=True)) for part, rows in pairs.items()}
         if isinstance(task, LanguageModelling):
-            texts = own_text(name, task.files, whole=True)[0]
+            texts = _heard(own_text(name, task.files, whole=True))
             return {part: self._perplexity(text) for part, text in texts.items()}
         if isinstance(task, Classification):
-            labelled = own_labelled(name, task.files, self.labels)[0]
+            labelled = _heard(own_labelled(name, task.files, self.labels))
             return {part: self._accuracy(rows.rows) for part, rows in labelled.items()}
         stored = task.own_parts(name, known=self.labels, inputs=self.inputs)[0]
         with precision_of(self.run):

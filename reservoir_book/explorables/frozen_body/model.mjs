@@ -1,7 +1,7 @@
 // What the explorable of frozen bodies computes: how much of a model moves, which run that was, and how its bar is cut.
 
 export const PARTS = ['input', 'output', 'positions', 'norms', 'attention', 'feed_forward'];
-const LEAST = 3; // of a piece of the bar, in pixels, as in __init__.py
+const LEAST = 3; // of a piece of the bar, in pixels
 
 /** Parameters in all and of those that move, and their share; `of` has the parameters of each part. */
 export function cost(of, moves) {

@@ -1,10 +1,10 @@
 // What the component explorable computes: which row of a table is chosen, what moves in it, and how the stack is drawn.
 
 export const PARTS = ['embeddings', 'attention', 'feed_forward'];
-const HEIGHT = 15; // of a box, in pixels, as in __init__.py
+const HEIGHT = 15; // of a box, in pixels
 const GAP = 3;
 
-/** How many attentions and feed-forward layers a model has: `of` as `counted` in __init__.py makes it. */
+/** How many attentions and feed-forward layers a model has: `of` as `counted` in recorded.py makes it. */
 const times = (of) => ({ embeddings: 1, attention: of.encoder + of.across * of.decoder, feed_forward: of.encoder + of.decoder });
 
 /** Parameters in all and of those that move, their share, and the bytes to store: a frozen weight is drawn again. */
