@@ -4,11 +4,9 @@ import itertools
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig
-from reservoir.training.translation import BOS, EOS, Decoding, beam_search, top_k, translate
+from reservoir.training.translation import BOS, EOS, Decoding, beam_search, translate
 from reservoir.weights import Scheme, initialise
 from reservoir.weights.initialisation import Normal
 
@@ -179,20 +177,3 @@ def test_text_in_place_of_ids_is_told_what_takes_text(sources):
         TypeError, match=r"sources are token ids, got the text 'tre due'.*encode_batch.*open_model"
     ):
         translate(made(), sources)
-
-
-# Candidates
-
-
-@given(rows=st.integers(1, 4), columns=st.integers(1, 700), k=st.integers(1, 9), seed=st.integers(0, 99))
-@settings(deadline=None)
-def test_the_largest_are_found_by_groups_as_by_sorting(rows, columns, k, seed):
-    table = torch.randperm(rows * columns, generator=torch.Generator().manual_seed(seed)).float()
-    table = table.view(rows, columns)
-    table[table < seed] = -torch.inf
-    k = min(k, columns)
-    found, places = top_k(table, k, strip=4)
-    expected = table.topk(k, dim=1)
-    assert torch.equal(found, expected.values)
-    some = found.isfinite()  # of equal numbers any will do
-    assert torch.equal(places[some], expected.indices[some])

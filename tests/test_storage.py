@@ -127,9 +127,7 @@ def test_half_precision_comes_back_as_it_is_and_no_other_type_takes_it(tmp_path)
     again = load_model(read_contents(path), lambda: Normalised().half())
     assert torch.equal(again(X.half()), model(X.half()))
     assert "reservoir" not in read_safetensors(path)[0]
-    with pytest.raises(
-        WeightsError, match=r"torch.float16 for reservoir, not torch.float32: build the model, then"
-    ):
+    with pytest.raises(WeightsError, match=r"torch.float16 for reservoir, not torch.float32: build it, then"):
         load_model(read_contents(path), Normalised)
 
 

@@ -75,7 +75,7 @@ def test_bits_are_packed_and_any_stretch_unpacked(n, data):
 
 
 def test_what_can_only_be_drawn_whole_is_refused():
-    with pytest.raises(ValueError, match=r"map, Orthogonal.*, can only be drawn whole"):
+    with pytest.raises(ValueError, match=r"map, Orthogonal.*is only drawn whole"):
         TiledWeight(Seeded(0, "map", Orthogonal()), (4, 4))
 
 

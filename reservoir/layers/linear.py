@@ -166,9 +166,8 @@ class Embedding(Undrawn, nn.Embedding):
 
     def __init__(self, n: int, d_model: int, *, stream: str, padding: int | None = None):
         self.stream, self.blocks, self.mask = stream, 1, None
-        self.reachable: int | None = (
-            None  # rows that training can look up, from the first on; None: all of them
-        )
+        # Rows that training can look up, from the first on; None: all of them.
+        self.reachable: int | None = None
         super().__init__(n, d_model, padding_idx=padding)
 
     def effective_weight(self) -> Tensor:

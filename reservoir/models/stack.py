@@ -379,9 +379,7 @@ def tie_layers(layers: nn.ModuleList) -> nn.ModuleList:
     for layer in layers[1:]:
         theirs = dict(layer.named_parameters())
         if {name: p.shape for name, p in first.items()} != {name: p.shape for name, p in theirs.items()}:
-            raise ValueError(
-                "only layers of one kind and size can share their weights; leave the kinds empty"
-            )
+            raise ValueError("only layers of one kind and size can share weights; leave the kinds empty")
         for name in first:
             owner, _, attribute = name.rpartition(".")
             setattr(layer.get_submodule(owner), attribute, first[name])

@@ -121,7 +121,7 @@ def beam_search(
             closed[..., EOS] = log_p[..., EOS]
             log_p = closed
         total = log_p.add_(score[:, :, None]).flatten(1)  # (sentences, width × vocab)
-        best, index = top_k(total, min(candidates, total.shape[1]))
+        best, index = total.topk(min(candidates, total.shape[1]), dim=1)
         if (missing := beam - best.shape[1]) > 0:  # a first step with fewer tokens than hypotheses
             best, index = F.pad(best, (0, missing), value=-torch.inf), F.pad(index, (0, missing))
         parent, token = index // vocab, index % vocab
@@ -167,30 +167,6 @@ def beam_search(
         if watch is not None:
             watch(step, prefix, score.flatten())
     return [sorted(one, key=lambda pair: -pair[0]) for one in done]
-
-
-def top_k(table: Tensor, k: int, *, strip: int = 16) -> tuple[Tensor, Tensor]:
-    """The k largest numbers of each row, largest first, and their places, as `topk` has them but for ties.
-
-    Columns that lie far apart make a group of `strip`; the k largest numbers are in the k groups with the largest
-    maxima. So most numbers are only compared with their group's maximum, which takes a third of the time.
-
-    Args:
-        table: (rows, columns), without NaN.
-        k: how many, at most as many as there are columns.
-        strip: size of a group.
-    """
-    rows, columns = table.shape
-    groups = columns // strip
-    if groups < 8 * k:
-        return table.topk(k, dim=1)
-    maxima = table[:, : groups * strip].view(rows, strip, groups).amax(1)
-    group = maxima.topk(k, dim=1, sorted=False)[1]
-    places = (group[:, None] + groups * torch.arange(strip, device=table.device)[:, None]).flatten(1)
-    rest = torch.arange(groups * strip, columns, device=table.device).expand(rows, -1)
-    places = torch.cat([places, rest], 1)
-    found, which = table.gather(1, places).topk(k, dim=1)
-    return found, places.gather(1, which)
 
 
 def translate(
@@ -275,9 +251,7 @@ class TranslationTask:
         tokenise: str = "13a",
     ):
         check_number("smoothing", smoothing, least=0, below=1)
-        check_number(
-            "valid_sentences", valid_sentences, least=0, whole=True, why="0 measures perplexity alone"
-        )
+        check_number("valid_sentences", valid_sentences, least=0, whole=True, why="0: perplexity alone")
         if not len(valid):
             raise ValueError("valid must have at least one pair of sentences, got none")
         self.src_vocabulary, self.tgt_vocabulary = src_vocabulary, tgt_vocabulary

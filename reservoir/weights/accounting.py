@@ -43,6 +43,7 @@ from reservoir.weights.origins import Fixed, Masked, Origin, OriginName, Trained
 
 COUNTS = ("weights", "scores", "total", "trainable", "trainable_all_rows", "stored_bytes")
 UNINITIALISED: Literal["not initialised"] = "not initialised"
+UNKNOWN = "; of unknown origin: call initialise(model, seed=…), or mark_trained(model)"
 
 
 @dataclass(frozen=True)
@@ -140,11 +141,7 @@ class Report:
             f"{self.total:,} parameters{parts}, {self.trainable:,} of them move ({share:.1%}){unused};"
             f" {self.stored_bytes:,} bytes to store"
             + (f"; no mask can reach {', '.join(self.unmasked)}" if self.unmasked else "")
-            + (
-                "; of unknown origin: call initialise(model, seed=…), or mark_trained(model)"
-                if missing
-                else ""
-            )
+            + (UNKNOWN if missing else "")
         )
 
     def __str__(self) -> str:

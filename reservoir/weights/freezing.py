@@ -256,11 +256,8 @@ def low_rank(model: nn.Module, kind: Update, *, rank: int, patterns: Names = ("*
     """
     check_choice("kind", kind, get_args(Update))
     shared: dict[tuple[int, int], tuple[Linear, Linear]] = {}
-    maps = [
-        item
-        for item in owned(model, tied=True)
-        if isinstance(item.module, Linear) and item.attribute == "weight"
-    ]
+    every = owned(model, tied=True)
+    maps = [item for item in every if isinstance(item.module, Linear) and item.attribute == "weight"]
     for item in chosen(maps, patterns=patterns, what="linear map"):
         linear, stream = item.module, f"{kind}.{item.path}"
         d_out, d_in = item.parameter.shape

@@ -187,9 +187,7 @@ def supermask(model: nn.Module, plan: Mask | None = None, *, seed: int, **fields
     wanted = chosen(found, patterns=plan.patterns, what="linear map and no embedding")
     learned = [item.path for item in wanted if isinstance(item.mask, Supermask)]
     if learned and (plan.keep == 1 or plan.by == "weight"):
-        raise ValueError(
-            f"{learned[0]} has a mask that is being learned: build and initialise the model again"
-        )
+        raise ValueError(f"{learned[0]} has a mask that is being learned: build the model again")
     if plan.keep == 1:
         return model
     paths = {item.path for item in wanted}

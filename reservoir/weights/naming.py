@@ -90,9 +90,7 @@ class Owned(NamedTuple):
             if not chain:
                 cast(nn.Module, self._chain()).register_state_dict_post_hook(_each_its_own)
         elif len(chain) > 1:
-            raise ValueError(
-                f"{self.path} has more than a mask before it: take the other parametrization off first"
-            )
+            raise ValueError(f"{self.path} has more than a mask: take the other parametrization off first")
         elif old is not None:
             # A deep copy shares the class, and torch would take the weight from the original too.
             kind = type(self.module)

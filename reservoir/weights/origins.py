@@ -28,20 +28,10 @@ from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.conv import _ConvNd
 
 from reservoir.layers.linear import Undrawn
+from reservoir.weights import naming
 from reservoir.weights.draws import Stream, checked_seed, name_hash
 from reservoir.weights.initialisation import Constant, Initialisation, Normal, XavierUniform
-from reservoir.weights.naming import (
-    KEPT,
-    Names,
-    Owned,
-    bare,
-    chosen,
-    explicit,
-    matches,
-    nearest,
-    own_parameters,
-    owned,
-)
+from reservoir.weights.naming import KEPT, Names, Owned, bare, chosen, explicit, matches, nearest, owned
 
 OriginName = Literal["trained", "seeded", "masked", "pretrained", "fixed"]
 ORIGIN_NAMES: tuple[OriginName, ...] = get_args(OriginName)
@@ -259,7 +249,7 @@ def is_known(module: nn.Module) -> bool:
 
 def is_norm(module: nn.Module) -> bool:
     """Whether a module normalises or scales: one of torch's norms, or a module of others that owns vectors alone."""
-    vectors = [parameter.ndim < 2 for _, parameter in own_parameters(module)]
+    vectors = [parameter.ndim < 2 for _, parameter in naming.own_parameters(module)]
     return isinstance(module, NORMS) or (bool(vectors) and all(vectors) and not isinstance(module, KNOWN))
 
 

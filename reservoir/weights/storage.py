@@ -468,9 +468,7 @@ def _check_fit(model: nn.Module, stored: StoredModel) -> None:
         if not isinstance(said, StoredSeed) and not _base(said):
             wanted[name] = shape, dtype
         elif (kind := said.dtype or "torch.float32") != str(dtype) and (said.dtype or dtype != torch.float64):
-            raise WeightsError(
-                f"{path} has {kind} for {name}, not {dtype}: build the model, then .to({kind})"
-            )
+            raise WeightsError(f"{path} has {kind} for {name}, not {dtype}: build it, then .to({kind})")
     masked = {item.path: tuple(item.parameter.shape) for item in places(model)} if contents.masks else {}
     for name, mask in contents.masks.items():
         wanted[name] = (-(-math.prod(mask.shape) // 8),), torch.uint8
@@ -482,9 +480,7 @@ def _check_fit(model: nn.Module, stored: StoredModel) -> None:
             found = "nothing" if info is None else f"{info.dtype} of {info.shape}"
             raise WeightsError(f"{path} has {found} for {name}, not {shape}")
         if not _holds(dtype, kept := _TYPES.get(info.dtype)):
-            raise WeightsError(
-                f"{path} has {kept} for {name}, not {dtype}: build the model, then .to({kept})"
-            )
+            raise WeightsError(f"{path} has {kept} for {name}, not {dtype}: build it, then .to({kept})")
     if unknown := sorted(stored.tensors.keys() - wanted.keys()):
         raise WeightsError(
             f"{path} has a tensor {shortened(unknown[0])}, which its list of contents does not name"

@@ -61,9 +61,7 @@ class TiledWeight(nn.Module):
         self.stream = Stream(origin.seed, origin.stream)
         drawn = origin.initialisation.elementwise(self.shape, blocks=origin.blocks)
         if drawn is None or len(self.shape) != 2:
-            raise ValueError(
-                f"{origin.stream}, {origin.initialisation} of {tuple(shape)}, can only be drawn whole"
-            )
+            raise ValueError(f"{origin.stream}, {origin.initialisation}, of {shape} is only drawn whole")
         self.drawn = drawn
         self.bits: Tensor | None
         self.register_buffer("bits", bits)
