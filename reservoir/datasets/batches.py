@@ -56,7 +56,7 @@ class Pairs:
 
     def __post_init__(self) -> None:
         if len(self.src) != len(self.tgt):
-            raise DataError(f"src has {len(self.src)} sentences and tgt has {len(self.tgt)}: pair them")
+            raise DataError(f"src has {len(self.src)} sentences but tgt has {len(self.tgt)}: pair them")
 
     def __len__(self) -> int:
         return len(self.src)
