@@ -837,3 +837,11 @@ def test_components_of_the_families_that_people_use_are_found_and_share_nothing(
     matrices = {name for name, parameter in model.named_parameters() if parameter.ndim > 1}
     left = matrices - set().union(*found.values())
     assert not any("layer" in name or "block" in name for name in left), left
+
+
+@pytest.mark.parametrize("by", ["weight", "score"])
+def test_feed_forward_layers_under_a_mask_are_frozen_as_those_without_one(by):
+    how = {} if by == "score" else {"by": by}
+    model = freeze(supermask(drawn("gpt2"), keep=0.5, seed=0, patterns="*h.0.*", **how), feed_forward=True)
+    maps = [item for item in owned(model) if ".mlp." in item.path and item.attribute == "weight"]
+    assert maps and not any(item.parameter.requires_grad for item in maps)

@@ -134,3 +134,11 @@ def test_a_body_with_updates_differs_from_the_pretrained_one_in_what_is_trained(
     moving = {row.stream for row in rows if row.moves}
     assert {stream.partition(".")[0] for stream in moving} == {"input", "readout", kind}
     assert {row.origin for row in rows if row.stream.startswith("layer.")} == {"pretrained"}
+
+
+def test_each_depth_of_a_shared_layer_has_its_update():
+    body = initialise(
+        LanguageModelConfig(**(vars(BODY) | {"share_layers": True, "vocab": 9})).build(), seed=0
+    )
+    low_rank(body, "vera", rank=2, patterns="*.qkv")
+    assert all(hasattr(layer.mixing.sublayer.qkv, "update") for layer in body.layers)

@@ -10,7 +10,7 @@ from reservoir.layers import Embedding, Linear
 from reservoir.models import EncoderDecoder, EncoderDecoderConfig, TextClassifierConfig
 from reservoir.weights import FixedMask, Freeze, freeze, initialise, owned, report
 from reservoir.weights.accounting import mask_bytes
-from reservoir.weights.masks import MASKED_DRAWS, Mask, Supermask, supermask
+from reservoir.weights.masks import MASKED_DRAWS, Mask, Supermask, materialise, supermask
 from reservoir_lab import recipes
 from reservoir_lab.runs.building import build, load_trained
 from reservoir_lab.runs.execution import train_and_test
@@ -296,3 +296,17 @@ def test_a_masked_run_is_loaded_to_the_same_bits(tmp_path, monkeypatch):
         assert torch.equal(mine.chosen(), theirs.chosen())
     ids = torch.arange(1, 9)[None]
     assert torch.equal(model(ids, ids), again(ids, ids))
+
+
+@pytest.mark.parametrize("again", [{"keep": 1.0}, {"keep": 0.5, "by": "weight"}])
+def test_a_mask_that_is_being_learned_is_not_left_in_place_in_silence(again):
+    model = supermask(initialise(nn.Sequential(nn.Linear(8, 8)), seed=0), keep=0.5, seed=0)
+    with pytest.raises(ValueError, match=r"0\.weight has a mask that is being learned"):
+        supermask(model, seed=0, **again)
+
+
+def test_taking_a_mask_away_takes_no_other_parametrization_with_it():
+    model = supermask(initialise(nn.Sequential(nn.Linear(8, 8)), seed=0), keep=0.5, seed=0)
+    nn.utils.parametrizations.spectral_norm(model[0])
+    with pytest.raises(ValueError, match=r"0\.weight has more than a mask"):
+        materialise(model)
