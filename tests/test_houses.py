@@ -136,3 +136,15 @@ def test_the_readme_says_which_files_to_read_first_and_they_are_there():
     for room, words in rooms:
         names = re.findall(r"`(\w+\.py)`", words)
         assert names and all((ROOT / "reservoir" / room / name).exists() for name in names), room
+
+
+def test_the_reading_order_names_every_file_of_the_library_after_those_that_it_imports():
+    words = (ROOT / "reservoir/README.md").read_text(encoding="utf-8")
+    order = re.findall(r"^\d+\. `([\w/]+)\.py`: ", words, re.MULTILINE)
+    names = ["reservoir." + name.replace("/", ".") for name in order]
+    imports = Imports()
+    files = [name for name, path in imports.files.items() if path.stem != "__init__"]
+    assert sorted(names) == sorted(name for name in files if name.startswith("reservoir."))
+    for place, name in enumerate(names):
+        later = [to for _, to in imports.of(name) if to in names[place:]]
+        assert not later, f"{name} is read before {later}"
