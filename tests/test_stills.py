@@ -1,0 +1,124 @@
+"""The stills of explorables, charts, tables and diagrams: nothing moves unless somebody means it."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from digests import check
+from test_diagrams import NAMES, VALUES
+from torch import nn
+
+from reservoir_book import explorables, pictures
+from reservoir_book.explorables import attention_maps, bench, recorded, stored_translator
+from reservoir_book.explorables.gradients import Recorder
+
+
+def front_table() -> explorables.FrontTable:
+    """A table of two tasks with made-up scores, since the recorded ones become more."""
+    shown = {"trained": [90.0, 80.0], "frozen-attention": [12.0], "mask": []}
+    parts = [part._asdict() for part in bench.PARTS if part.row in shown]
+    cells = [{task: {"scores": shown[part["row"]]} for task in ("circle", "facts")} for part in parts]
+    parts = [part | {"cells": of} for part, of in zip(parts, cells, strict=True)]
+    tasks = [{"name": "circle", "said": "who?"}, {"name": "facts", "said": "remember"}]
+    return explorables.FrontTable(label="a", text="b", parts=parts, tasks=tasks)
+
+
+def hidden_network() -> explorables.HiddenNetwork:
+    masks = {"50": recorded.packed(recorded.drawn_reader(0.5, seed=3))}
+    return explorables.HiddenNetwork(label="a", text="b", seed=3, masks=masks)
+
+
+def frozen(kind: type, **settings: Any) -> explorables.Explorable:
+    sizes = {family: {"poster": recorded.counted(family, "full")} for family in recorded.POSTER}
+    if kind is explorables.FrozenBody:
+        sizes = {name: recorded.counted_body(*where) for name, where in recorded.SIZES.items()}
+    name = "sizes" if kind is explorables.FrozenBody else "tables"
+    return kind(label="a", text="b", **{name: sizes}, **settings)
+
+
+def gradients() -> explorables.Gradients:
+    recorder = Recorder(nn.Identity(), None, None, 0)
+    draw = torch.Generator().manual_seed(0)
+    for step in (1, 5, 10):
+        recorder.steps.append(step)
+        recorder.losses.append(3 / step)
+        recorder.true.append(torch.randn(4, 6, generator=draw))
+        for number, kind in enumerate(recorder.estimated):
+            recorder.estimated[kind].append(torch.randn(4, 6, generator=draw))
+            recorder.cosines[kind].append(number / 4 + step / 20)
+    return explorables.Gradients.of(recorder, "abcd", frame=-2)
+
+
+def attention(at: str) -> str:
+    maps = torch.arange(4 * 3 * 5).view(4, 3, 5) / 60
+    shown = dict(
+        src=["▁Der", "Hu", "nd", "<unk>", "</s>"], tgt=["▁a", "▁dog", "</s>"], cross=maps, encoder=1 - maps
+    )
+    return attention_maps._drawn(shown, at, 2)
+
+
+def chart(**more: Any) -> str:
+    """Two bands and as many runs as there are dashes, one of them without a point."""
+    bands = [(word, origin, [([1, 10, 30], [k, 2.5, 0.4 * k]), ([1, 10, 30], [2.0, 1.0, 0.1])])
+             for k, (word, origin) in enumerate((("a", "trained"), ("b", "seeded")), start=1)]  # fmt: skip
+    runs = [{"label": f"run {k}", "origin": "masked", "points": [(10 * i, 1.5 + k / (1 + i)) for i in range(k)]}
+            for k in range(5)]  # fmt: skip
+    return pictures.chart(bands, runs, x="steps", y="loss", **more)
+
+
+RANDOM = "".join(str(i * i % 7 % 3) for i in range(80))
+STILLS: dict[str, Callable[[], str]] = {
+    "seeded_weights": lambda: explorables.SeededWeights().picture(),
+    "seeded_weights, orthogonal": lambda: explorables.SeededWeights(kind="orthogonal", size=5).picture(),
+    "fourier_mixing": lambda: explorables.FourierMixing().picture(),
+    "fourier_mixing, full": lambda: explorables.FourierMixing(signal=RANDOM).picture(),
+    "masking": lambda: explorables.Masking().picture(),
+    "masking, once": lambda: explorables.Masking(drawn="once", share=40, epochs=2, seed=5).picture(),
+    "echo_state": lambda: explorables.EchoStateLab(size=50, penalty=-3).picture(),
+    "layer_stack": lambda: explorables.LayerStack(records={}).picture(),
+    "layer_stack, frozen below": lambda: explorables.LayerStack(
+        stack="RRL", embeddings=False, records={}
+    ).picture(),
+    "front_table": lambda: front_table().picture(),
+    "hidden_network": lambda: hidden_network().picture(),
+    "frozen_components": lambda: frozen(
+        explorables.FrozenComponents, drawn="identity", attention=False
+    ).picture(),
+    "frozen_components, language": lambda: frozen(explorables.FrozenComponents, table="language").picture(),
+    "frozen_body": lambda: frozen(
+        explorables.FrozenBody, start="pretrained", norms=False, input=False
+    ).picture(),
+    "gradients": lambda: gradients().picture(),
+    "attention_maps, cross": lambda: attention("tgt-1"),
+    "attention_maps, encoder": lambda: attention("src-2"),
+    "stored_translator": lambda: stored_translator._drawn("Ein Satz.", "A sentence.", 12_345),
+    "chart": chart,
+    "chart, logarithmic": lambda: chart(log=True),
+    "chart, empty": lambda: pictures.chart([], [], x="steps", y="loss"),
+    "shares": lambda: pictures.shares(
+        {"a": "b", "c": "d"}, {"x": [56.0, None], "y": [0.0, 55.4], "z": [100.0, 3.0]}
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STILLS)
+def test_a_still_has_its_digest(name):
+    check(name, STILLS[name]())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_diagram_has_its_digest(name):
+    check(f"diagram {name}", pictures.diagram(name, **VALUES).svg)
+
+
+def test_what_gradients_send_to_the_page_has_its_digest():
+    shown = gradients()
+    names = ("frame", "words", "steps", "losses", "cosines", "arrows", "share", "text")
+    check("gradients, data", {name: getattr(shown, name) for name in names})
+
+
+def test_the_words_of_a_text_with_holes_have_their_digest():
+    holes = explorables.Masking(sentence=" ".join("abcdefghijklmnopqrstuvwxyz"), share=60, epochs=3)
+    check("masking, words", re.findall(r">([^<]+)<", holes.picture()))
