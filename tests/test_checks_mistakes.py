@@ -1,18 +1,24 @@
 """Checks of the exercises: each likely mistake is refused by its name. (What is right: test_checks.py.)"""
 
+import copy
 import math
 import statistics
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from test_checks import EXERCISES
+from digests import NUMBER
+from digests import check as has_its_digest
+from test_checks import EXERCISES, solutions
 
 from reservoir.layers import fourier
 from reservoir.training import aucc
 from reservoir.weights import kept_count, largest, placement
 from reservoir_book import checks
+from reservoir_book.checks import drawn, layers, mixing, verdict
+from reservoir_book.checks import masks as masking
 
 # ---- Chapter 0 ----
 
@@ -679,15 +685,79 @@ def test_every_check_has_its_mistakes():
     assert MISTAKES.keys() == {check.__name__ for check in EXERCISES.values()}
 
 
-@pytest.mark.parametrize(
-    ("check", "named"), [(check, named) for check, found in MISTAKES.items() for named in found]
-)
-def test_a_mistake_is_refused_by_its_name(check, named):
-    verdict = getattr(checks, check)(MISTAKES[check][named])
-    assert not verdict.passed and named in verdict.message, verdict
-
-
 def test_a_right_answer_counts_in_any_form():
     assert checks.attention_streams(lambda names: set(filter(attends, names))).passed
     assert checks.scaled_to_radius(lambda W, r: (W * (r / eigvals(W).abs().max())).float()).passed
     assert checks.spread(lambda values: [statistics.mean(values), statistics.stdev(values)]).passed
+
+
+def spoilt(answer: Any) -> Any:
+    """A wrong answer of the same kind."""
+    if isinstance(answer, torch.Tensor):
+        return ~answer if answer.dtype == torch.bool else answer + 1
+    if isinstance(answer, tuple):
+        return (spoilt(answer[0]), *answer[1:])
+    if isinstance(answer, list):
+        return answer[1:]
+    if answer == math.inf:
+        return 1.0
+    return answer + ("L" if isinstance(answer, str) else b"!" if isinstance(answer, bytes) else answer + 1)
+
+
+def wrongly(right):
+    return lambda *case: spoilt(right(*case))
+
+
+@pytest.fixture
+def trace(monkeypatch):
+    """Makes of a check and the answers to it what is asked, what the check makes of it, and its verdict."""
+    told: list[Any] = []
+    reckoned: list[Any] = []  # once, since some cases build a model
+
+    def compare(written, right, cases, mistakes, **more):
+        if not reckoned:
+            reckoned.extend([answer(*case) for case in cases] for answer in (right, *mistakes.values()))
+        return verdict.compare(written, right, cases, mistakes, **more)
+
+    def refuse(mistakes):
+        told.append([bool(made) for made in mistakes.values()])
+        verdict.refuse(mistakes)
+
+    for module in (drawn, layers, masking, mixing):
+        for spy in (compare, refuse):
+            monkeypatch.setattr(module, spy.__name__, spy)
+
+    def traced(check, answer):
+        asked: list[Any] = []
+        told.clear()
+
+        def written(*arguments):
+            asked.append([copy.deepcopy(arguments)])
+            asked[-1].append(answer(*arguments))
+            return asked[-1][1]
+
+        found = check(written)
+        return [asked, [*told], [*reckoned], NUMBER.findall(found.message)], found
+
+    return traced
+
+
+@pytest.mark.parametrize("check", EXERCISES.values(), ids=EXERCISES)
+def test_each_mistake_is_refused_by_its_name_and_the_check_has_its_digest(check, trace):
+    """The right answer passes, also one that is wrong once does not."""
+    label, name = check.answers
+    namespace: dict[str, Any] = {"torch": torch, "np": np, "math": math}
+    exec(solutions()[label], namespace)
+    right = namespace[name]
+    seen, found = trace(check, right)
+    assert found.passed, found
+    asked, digest = [repr(case) for case, _ in seen[0]], [seen]
+    for question in dict.fromkeys([asked[0], asked[len(asked) // 2], asked[-1]]):
+        now, found = trace(check, lambda *case, at=question: (right, wrongly(right))[repr(case) == at](*case))
+        assert not found.passed, f"a wrong answer to {question} alone passes"
+        digest.append(now)
+    for named, wrong in MISTAKES[check.__name__].items():
+        now, found = trace(check, wrong)
+        assert not found.passed and named in found.message, found
+        digest.append(now)
+    has_its_digest(f"exercise {label}", digest)
