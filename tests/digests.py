@@ -59,7 +59,7 @@ def leaves(value: Any) -> Iterator[Any]:
 
 
 def of_data(value: Any) -> dict[str, list[float]]:
-    """A checksum of what is whole, and a sum of what is not, in which large numbers count little more."""
+    """A checksum of what is whole, and a sum of what is not, by powers: large numbers count little more."""
     found = [*leaves(value)]
     parts = [math.asinh(each) for each in found if isinstance(each, float) and math.isfinite(each)]
     whole = [each for each in found if not isinstance(each, float) or not math.isfinite(each)]

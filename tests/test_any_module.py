@@ -249,6 +249,13 @@ def test_a_stream_given_to_a_module_of_others_zeroes_nothing():
     assert attention.in_proj_weight.std() > 0.1
 
 
+def test_projections_of_attention_that_are_not_packed_are_maps_like_others():
+    attention = initialise(nn.MultiheadAttention(64, 2, kdim=32, vdim=16), seed=0)
+    for name, width in (("q", 64), ("k", 32), ("v", 16)):
+        drawn = getattr(attention, f"{name}_proj_weight").abs().max().item()
+        assert drawn == pytest.approx((6 / (64 + width)) ** 0.5, rel=0.02)
+
+
 # Choosing
 
 

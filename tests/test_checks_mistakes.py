@@ -1,4 +1,4 @@
-"""Checks of the exercises: each likely mistake is refused by its name. (What is right: test_checks.py.)"""
+"""Checks of the exercises: the page's solution passes, each likely mistake is refused by its name."""
 
 import copy
 import math

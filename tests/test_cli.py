@@ -56,6 +56,8 @@ def test_every_command_has_help(call, words):
         assert "examples:" in out and f"reservoir {words[0]} transformer/" in flat(out)
     if words == ["run"]:
         assert "--seeds" in out and "--fresh" in out and "--optimiser.lr 1e-3" in flat(out)
+        _, out, _ = call(*words, RECIPE, "--model.d-model", 8, "--help")
+        assert "but recipe, scale, seed and base; `reservoir run --help` lists the other" in flat(out)
 
 
 def test_list_counts_the_recipes_of_every_family(call):

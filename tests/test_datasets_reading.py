@@ -41,6 +41,11 @@ def test_a_byte_order_mark_is_not_text(tmp_path):
     assert read_lines(write(tmp_path, "a", b"\xef\xbb\xbfHallo\n")) == ["Hallo"]
 
 
+def test_a_carriage_return_alone_ends_a_line_only_where_there_is_no_newline(tmp_path):
+    assert read_lines(write(tmp_path, "a", b"eins\rzwei\r")) == ["eins", "zwei"]
+    assert read_lines(write(tmp_path, "b", b"eins\rzwei\r\ndrei")) == ["eins\rzwei", "drei"]
+
+
 def test_an_empty_file_has_no_lines_and_an_empty_line_is_one(tmp_path):
     assert read_lines(write(tmp_path, "a", b"")) == []
     assert read_lines(write(tmp_path, "b", b"\n")) == [""]

@@ -80,9 +80,3 @@ def test_a_line_that_cannot_be_read_is_named(tmp_path, monkeypatch, line: str, n
     monkeypatch.setattr(pictures, "shipped", lambda: tmp_path)
     with pytest.raises(ValueError, match=named):
         pictures.diagram("wrong")
-
-
-def test_an_arrow_joins_the_sides_that_face_each_other():
-    left, right, above = (0, 0, 10, 10), (40, 0, 50, 10), (0, -40, 10, -30)
-    assert pictures._side(left, right, 0) == (10, 5) and pictures._side(right, left, 0) == (40, 5)
-    assert pictures._side(left, above, 0) == (5, 0) and pictures._side(left, above, 3) == (8, 0)

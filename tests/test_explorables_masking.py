@@ -45,8 +45,3 @@ def test_what_is_said_at_first_is_so():
     for epoch in range(4):
         ours = mask(ids, Stream(0, f"masking/{epoch}"), mask_id=4 + 34)
         assert len(ours.targets) == 5 and int((ours.ids == 4 + 34).sum()) == 4
-
-
-def test_the_picture_has_the_holes():
-    assert Masking().picture().count("▇▇▇") == 4 * 4
-    assert Masking(drawn="once", epochs=2).picture().count("▇▇▇") == 2 * 4

@@ -40,6 +40,7 @@ def test_a_cell_says_what_its_judged_runs_ended_at_and_no_others(monkeypatch):
 
 def test_the_table_is_light_and_comes_from_the_page():
     shown = FrontTable.of_bench()
+    assert shown.cell == "facts/trained"
     state = json.dumps({name: getattr(shown, name) for name in ("tasks", "parts", "lexicon")})
     code = shown._esm + shown._css
     sizes = [len(gzip.compress(text.encode())) for text in (code, state)]

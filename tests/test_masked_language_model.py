@@ -17,6 +17,7 @@ from reservoir.models.stack import MIXINGS
 from reservoir.training import MaskedLanguageModellingTask, mask
 from reservoir.weights import Stream, initialise, owned
 from reservoir_lab.corpora import text
+from reservoir_lab.corpora.texts import Text
 from reservoir_lab.runs import MaskedLanguageModelling
 
 SIZES = dict(vocab=60, d_model=16, n_heads=2, d_ff=32, layers=3, dropout=0.0)
@@ -209,3 +210,11 @@ def test_a_score_keeps_nothing_for_a_backward_pass():
 def test_a_vocabulary_may_write_everything_small():
     small = train_bpe(["The Cat sat on THE mat", "the cat"], 30, lowercase=True, cache=False)
     assert small.decode(small.encode("The CAT")) == "the cat"
+
+
+@pytest.mark.parametrize("tokens", [0, 50])
+def test_a_run_validates_on_so_many_tokens_or_on_all_there_are(tokens):
+    spec = MaskedLanguageModelling("miniature", valid_tokens=tokens, length=16, batch=8)
+    corpus = Text("made", *("wir lesen das Buch. " * 40,) * 3)
+    found = spec.task(corpus, parts()[0], seed=0)
+    assert len(found.valid.ids) == (tokens or len(found.test.ids)) and len(found.test.ids) > 50

@@ -128,6 +128,8 @@ def test_a_blank_line_that_puts_two_files_out_of_step_is_named(tmp_path):
 def test_pairs_without_text_are_left_out_and_counted(tmp_path, half, blank):
     name = write(tmp_path, train__it=lines(20) + f"\n{half}\n\n", train__en=lines(20) + "\n \n\n")
     corpus = pairs(name, files=Files(blank=blank))
+    with pytest.raises(ValueError, match=r"files\.blank must be 'refuse' or 'skip', got 'drop'"):
+        Files(blank="drop")
     assert sum(map(len, (corpus.train, corpus.valid, corpus.tests["test"]))) == 20
     assert any("text or label is blank: lines 21, 22, 23 (3 in all)" in note for note in corpus.notes)
 
@@ -377,6 +379,9 @@ def test_pictures_are_seen_and_what_is_nothing_is_said(tmp_path):
     assert kind_of(f"files:{folder}") == "pictures"
     (folder / "LICENSE.txt").write_text("free")
     assert kind_of(f"files:{folder}") == "pictures"
+    (folder / "names.csv").write_text(f"file,label\n{next(folder.rglob('*.png')).relative_to(folder)},a\n")
+    with pytest.raises(DataError, match=r"names\.csv names pictures: put those of each class into a folder"):
+        kind_of(f"files:{folder / 'names.csv'}")
     with pytest.raises(DataError, match="holds none of what can be trained on: parallel text"):
         kind_of(write(tmp_path / "q", a__pdf="x"))
 

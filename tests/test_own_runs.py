@@ -2,8 +2,13 @@
 
 import itertools
 import json
+import re
 import shutil
-from dataclasses import asdict
+import subprocess
+import sys
+import textwrap
+import warnings
+from dataclasses import asdict, replace
 from types import SimpleNamespace
 
 import pytest
@@ -138,8 +143,13 @@ def test_columns_of_any_name_are_translated_and_counted_by_characters(tmp_path):
 
 def test_a_text_that_is_too_long_for_attention_is_named(trained):
     model = open_model("it-en", scale="smoke")
-    short = model.translate(["uno due", "uno due tre " * 100], beam=1)
-    assert short[0] == model.translate("uno due", beam=1)
+    with pytest.warns(
+        UserWarning, match="1 of the texts, the first of them number 2, have more than the 128 tokens"
+    ):
+        short = model.translate(["uno due", "uno due tre " * 100], beam=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert short[0] == model.translate("uno due", beam=1)
     with pytest.raises(DataError, match=r"text 2 has .* tokens, more than 1,024: split it into sentences"):
         model.translate(["uno due", "uno due tre " * 400], beam=1)
 
@@ -152,7 +162,24 @@ def test_what_was_said_of_the_data_is_recorded_and_on_the_card(trained):
         assert "split off by seed 0" in " ".join(record.notes) and record.notes[-1].startswith(
             "budget: 12 steps"
         )
-        assert record.data in card and "execute(run_from_json(" in card and record.run["base"] == run.base
+        assert record.data in card and record.run["base"] == run.base
+    code = textwrap.dedent("\n".join(re.findall(r"^    .*$", card, re.MULTILINE)))
+    code = re.sub("FOLDER|this folder", str(folder_of(run)), code) + "\nprint('done')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "execute(run_from_json(" in code and done.stdout.endswith("done\n"), done.stderr
+
+
+def test_rows_that_are_not_scored_are_said(trained, tmp_path):
+    half = {
+        "reviews": ("a.csv", "review,stars\nthe good book,1\n,2\n"),
+        "it-en": ("a.csv", "it,en\nuno,one\nuno,\n"),
+    }
+    for name, (file, rows) in half.items():
+        model = open_model(name, scale="smoke")
+        (tmp_path / file).write_text(rows)
+        model.run = model.run.evolve(task={"files": replace(model.run.task.files, blank="skip")})
+        with pytest.warns(UserWarning, match="left out"):
+            assert model.score(tmp_path / file).keys() == {file}
 
 
 def test_a_second_run_hears_what_the_first_did(trained):

@@ -7,7 +7,6 @@ import torch
 from javascript import in_javascript
 
 from reservoir.weights import Stream, draws
-from reservoir_book.explorables import SeededWeights
 from reservoir_book.explorables.drawn import DISTRIBUTIONS, seeded_weights
 
 MODEL = Path(__file__).parent.parent / "reservoir_book/explorables/seeded_weights/model.mjs"
@@ -32,7 +31,3 @@ def test_the_page_draws_what_python_draws_and_says_how():
 def test_an_unknown_kind_is_named():
     with pytest.raises(ValueError, match="uniform, sign, normal, orthogonal, got 'gauss'"):
         seeded_weights(0, "x", kind="gauss")
-
-
-def test_the_picture_has_a_square_a_weight():
-    assert SeededWeights(size=5).picture().count("<rect") == 25
