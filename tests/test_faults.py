@@ -147,8 +147,8 @@ def test_a_run_killed_at_20_random_moments_resumes_to_the_same_bits(text, result
 
 @pytest.mark.slow
 def test_ctrl_c_ends_with_130_and_the_same_command_goes_on(text, results, tmp_path, monkeypatch):
-    changes = {"budget": {"steps": 200, "validate_every": 200, "checkpoint_every": 20}}
-    words = arguments(text, budget_steps=200, budget_validate__every=200, budget_checkpoint__every=20)
+    changes = {"budget": {"steps": 80, "validate_every": 80, "checkpoint_every": 10}}
+    words = arguments(text, budget_steps=80, budget_validate__every=80, budget_checkpoint__every=10)
     path = path_of(small_run(text, **changes))
     one = process(words)
     while one.poll() is None and not path.with_suffix(".checkpoint").exists():

@@ -7,7 +7,7 @@ import pytest
 import torch
 from digests import check
 
-from reservoir.datasets import grammar, lorenz, mackey_glass
+from reservoir.datasets import grammar
 from reservoir.datasets.bench import Brackets, Circle, Facts, Grammar, Recall
 from reservoir.training import mask
 from reservoir.weights import Stream
@@ -44,8 +44,6 @@ MADE: dict[str, Callable[[], Any]] = {
     "grammar": sentences,
     "grammar, hidden": lambda: sentences(hidden=0.3),
     "miniature": lambda: [[one.de, one.en] for one in grammar.tagged(9, train=300, valid=20, test=20).train],
-    "lorenz": lambda: [lorenz(30, skip=3), lorenz(5, skip=0, substeps=2)],
-    "mackey_glass": lambda: [mackey_glass(30, skip=3), mackey_glass(9, skip=0, tau=5, substeps=3)],
     "bit memory": lambda: BitMemory(8, 2, 4).draw(20, seed=1),
     "bit memory, smallest": lambda: BitMemory(6, 1, 2, hidden=0.2).draw(9, seed=1, number=3),
     "bit xor": lambda: BitXor(3).draw(20, seed=1),

@@ -75,8 +75,8 @@ def test_a_run_that_is_asked_in_its_last_step_is_finished(text):
 def test_a_process_ends_with_75_on_either_signal_and_the_same_command_ends_in_the_same_record(
     text, tmp_path, monkeypatch
 ):
-    changed = {"budget": {"steps": 120, "validate_every": 60, "checkpoint_every": 10}}
-    words = arguments(text, budget_steps=120, budget_validate__every=60, budget_checkpoint__every=10)
+    changed = {"budget": {"steps": 70, "validate_every": 35, "checkpoint_every": 10}}
+    words = arguments(text, budget_steps=70, budget_validate__every=35, budget_checkpoint__every=10)
     run, log = small_run(text, **changed), tmp_path / "log"
     log.touch()
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "reference"))
