@@ -16,11 +16,12 @@ from reservoir.weights import (
     recorded_origin,
     report,
 )
+from reservoir.weights.storage import model_bytes
 from reservoir_lab import recipes
 from reservoir_lab.runs import InitFromRun, find_record
 from reservoir_lab.runs.building import build, load_trained, references
 from reservoir_lab.runs.execution import execute, train_and_test
-from reservoir_lab.runs.handlers import CheckpointError, weights_bytes
+from reservoir_lab.runs.handlers import CheckpointError
 from reservoir_lab.runs.records import path_of
 from reservoir_lab.runs.run import Run
 from reservoir_lab.runs.start import matching, take
@@ -126,7 +127,7 @@ def test_weights_whose_source_was_trained_anew_are_refused(source):
         train_and_test(
             source.evolve(optimiser={"lr": 1e-4}), model, task, corpus
         )  # other bits, under its own name
-        weights.write_bytes(weights_bytes(model, identity=source.identity()))
+        weights.write_bytes(model_bytes(model, {"identity": source.identity()}))
         with pytest.raises(CheckpointError, match="belongs to a run with other settings"):
             load_trained(run)
     finally:

@@ -79,6 +79,7 @@ def model_files(
     data: str | None = None,
     dtype: torch.dtype | None = None,
     run: str | None = None,
+    identity: str = "",
 ) -> dict[str, bytes]:
     """The files that `save_pretrained` writes, by name.
 
@@ -90,6 +91,7 @@ def model_files(
         data: digest of the data that it was trained on.
         dtype: round what was trained to this type, such as torch.float16; None keeps its own.
         run: the run that trained it, as JSON.
+        identity: of that run, by which the weights know it.
     """
     kind, config = type(model).__name__, getattr(model, "config", None)
     if kind not in MODELS or not isinstance(config, ModelConfig):
@@ -110,7 +112,8 @@ def model_files(
         RUN: run,
     }
     files = {name: text.encode() for name, text in texts.items() if text is not None}
-    return files | {WEIGHTS: model_bytes(model, {"files": digest_of_files(files)}, dtype=dtype)}
+    signed = {"files": digest_of_files(files)} | ({"identity": identity} if identity else {})
+    return files | {WEIGHTS: model_bytes(model, signed, dtype=dtype, whole=True)}
 
 
 def digest_of_files(files: Mapping[str, bytes]) -> str:

@@ -14,21 +14,25 @@ from torch import nn
 
 from reservoir.datasets import Examples
 from reservoir.layers import LearnedPositions
+from reservoir.models.pretrained import WEIGHTS
 from reservoir.training import Task
 from reservoir.weights import (
     Pretrained,
     Scheme,
+    WeightsError,
     freeze,
     initialise,
+    load,
     owned,
     recorded_origin,
     set_origin,
     supermask,
 )
+from reservoir.weights.storage import read_contents
 from reservoir_lab.corpora import LabelledCorpus, ParallelCorpus, Text
 from reservoir_lab.corpora.own import FILES
 from reservoir_lab.runs.computation import Computation, OnPuzzle
-from reservoir_lab.runs.handlers import CheckpointError, read_weights
+from reservoir_lab.runs.handlers import CheckpointError
 from reservoir_lab.runs.records import path_of
 from reservoir_lab.runs.registry import Scale
 from reservoir_lab.runs.run import Run
@@ -239,21 +243,28 @@ def missing_sources(run: Run) -> Iterator[Run]:
     """The runs whose weights `run` begins with and that are not here, in the order in which they have to be run."""
     if isinstance(run.start, InitFromRun) and run.start.streams:
         source = run.start.source(run.scale, run.seed)
-        if not _weights_path(source).exists():
+        if not weights_path(source).exists():
             yield from missing_sources(source)
             yield source
 
 
 def _read(run: Run, weights: Path, model: nn.Module) -> str:
-    digest = read_weights(weights, model, identity=stamp(run, model))
-    if run.freeze.after:
-        freeze(model, run.freeze)
-    model.eval()
-    return digest
+    """Fill the model of a run with the weights that it was trained to, and return their digest."""
+    advice = "delete it and run again with --fresh"
+    try:
+        stored = read_contents(weights)
+        if stored.metadata.get("identity") != stamp(run, model):
+            raise CheckpointError(f"{weights} belongs to a run with other settings: {advice}")
+        load(model, weights)
+    except WeightsError as error:
+        raise CheckpointError(f"{error}: {advice}") from error
+    return stored.digest
 
 
-def _weights_path(run: Run) -> Path:
-    return path_of(run).with_suffix(".safetensors")
+def weights_path(run: Run) -> Path:
+    """Where the trained model of a run is stored: next to its record, in a folder where the data are one's own."""
+    path = path_of(run)
+    return path.with_suffix("") / WEIGHTS if run.base else path.with_suffix(".safetensors")
 
 
 def _weights(run: Run) -> Path:
@@ -262,7 +273,7 @@ def _weights(run: Run) -> Path:
     Raises:
         CheckpointError: there is none.
     """
-    weights = _weights_path(run)
+    weights = weights_path(run)
     if not weights.exists():
         command = f"reservoir run {run.recipe} --scale {run.scale} --seeds {run.seed}"
         command += " --fresh" if path_of(run).exists() else ""

@@ -23,13 +23,13 @@ from reservoir.models import LanguageModelConfig, pretrained
 from reservoir.training import ComputationTask, LanguageModellingTask, TextReader, accuracy, bleu, translate
 from reservoir.training.task import perplexity
 from reservoir.weights.files import WeightsError, read_json, shortened
-from reservoir.weights.storage import round_stored
+from reservoir.weights.storage import model_bytes, round_stored
 from reservoir_lab.corpora.own import FILES
 from reservoir_lab.corpora.own_texts import own_labelled, own_pairs, own_text
 from reservoir_lab.corpora.texts import BytePieces, ByteVocabulary
-from reservoir_lab.runs.building import Corpus, device_of, load_trained, precision_of, task_of
+from reservoir_lab.runs.building import Corpus, device_of, load_trained, precision_of, task_of, weights_path
 from reservoir_lab.runs.computation import Pictures, Sequences
-from reservoir_lab.runs.handlers import CheckpointError, weights_bytes
+from reservoir_lab.runs.handlers import CheckpointError
 from reservoir_lab.runs.records import METRICS, RESULTS_ADVICE, Record, path_of, read_record
 from reservoir_lab.runs.registry import SCALES, Scale, elsewhere, record_path, results
 from reservoir_lab.runs.run import Run, run_from_json
@@ -61,7 +61,7 @@ def store(
     identity: str,
     advice: str = RESULTS_ADVICE,
 ) -> None:
-    """Write the record of a finished run, its weights next to it, and where its data are one's own a folder for use.
+    """Write the record of a finished run, and next to it its weights, or where its data are one's own a folder for use.
 
     A record is never next to the model of another run: the older one goes first.
 
@@ -76,9 +76,11 @@ def store(
     """
     check_folder(run)
     path, folder = path_of(run), folder_of(run)
-    files: dict[Path, Any] = {path.with_suffix(".safetensors"): weights_bytes(model, identity=identity)}
-    if run.base:
-        files[folder] = _folder_files(run, model, task, corpus, record)
+    files: dict[Path, Any] = (
+        {folder: _folder_files(run, model, task, corpus, record, identity=identity)}
+        if run.base
+        else {weights_path(run): model_bytes(model, {"identity": identity})}
+    )
     files[path] = record.to_bytes(path)
 
     def outdate() -> None:
@@ -205,6 +207,7 @@ def _folder_files(
     *,
     dtype: torch.dtype | None = None,
     more: str = "",
+    identity: str = "",
 ) -> dict[str, bytes]:
     """The files of a trained model with all that is needed to use it: vocabulary, classes, the run, and a card.
 
@@ -212,6 +215,7 @@ def _folder_files(
         run, model, task, corpus, record: what was trained, and what came of it.
         dtype: as in `save_pretrained`.
         more: a sentence for the card.
+        identity: as in `store`.
     """
     about = _about(run, record) + more
     if run.recipe in LICENCES:
@@ -226,6 +230,7 @@ def _folder_files(
         data=record.data or None,
         dtype=dtype,
         run=json.dumps(said, indent=1, ensure_ascii=False) + "\n",
+        identity=identity,
     )
 
 
