@@ -19,7 +19,7 @@ from reservoir_lab.runs.handlers import (
     CheckpointError,
     begin_checkpoint,
     belongs_to,
-    read_checkpoint,
+    restore_checkpoint,
     write_checkpoint,
 )
 
@@ -69,7 +69,7 @@ def written(tmp_path):
 def test_what_was_written_comes_back_and_goes_on_to_the_same_bits(written):
     path, model, optimiser = written
     again, its_own = make()
-    assert read_checkpoint(path, again, its_own, identity="me") == PROGRESS
+    assert restore_checkpoint(path, again, its_own, identity="me") == PROGRESS
     assert equal(bits(model, optimiser), bits(again, its_own))
     for one in ((model, optimiser), (again, its_own)):
         take_step(*one, 7)
@@ -96,7 +96,7 @@ def test_the_running_statistics_of_a_cut_off_run_come_back(tmp_path):
     model, optimiser = made(3)
     write_checkpoint(tmp_path / "a.checkpoint", model, optimiser, identity="mine", progress=PROGRESS)
     again, its = made(1)
-    read_checkpoint(tmp_path / "a.checkpoint", again, its, identity="mine")
+    restore_checkpoint(tmp_path / "a.checkpoint", again, its, identity="mine")
     for number in (3, 4):
         take_step(model, optimiser, number)
         take_step(again, its, number)
@@ -117,7 +117,7 @@ def test_parts_that_were_drawn_apart_under_one_name_are_all_written(tmp_path):
     model, optimiser = made(3)
     write_checkpoint(tmp_path / "a.checkpoint", model, optimiser, identity="mine", progress=PROGRESS)
     again, its = made(0)
-    read_checkpoint(tmp_path / "a.checkpoint", again, its, identity="mine")
+    restore_checkpoint(tmp_path / "a.checkpoint", again, its, identity="mine")
     assert equal(bits(model, optimiser), bits(again, its)) and not equal(bits(model), bits(made(0)[0]))
 
 
@@ -127,7 +127,7 @@ def test_a_buffer_that_two_modules_share_is_written(tmp_path):
     optimiser = Optimiser(lr=0.1).build(model)
     take_step(model, optimiser, 0)
     write_checkpoint(tmp_path / "a.checkpoint", model, optimiser, identity="mine", progress=PROGRESS)
-    assert read_checkpoint(tmp_path / "a.checkpoint", model, optimiser, identity="mine") == PROGRESS
+    assert restore_checkpoint(tmp_path / "a.checkpoint", model, optimiser, identity="mine") == PROGRESS
 
 
 def damaged(path, content):
@@ -135,7 +135,7 @@ def damaged(path, content):
     model, optimiser = make(seed=1, steps=1)
     before = bits(model, optimiser)
     with pytest.raises(CheckpointError) as error:
-        read_checkpoint(path, model, optimiser, identity="me")
+        restore_checkpoint(path, model, optimiser, identity="me")
     assert str(path) in sentence(str(error.value)) and "--fresh" in str(error.value)
     assert equal(before, bits(model, optimiser)) and path.read_bytes() == content
 
@@ -173,10 +173,10 @@ def test_another_run_s_checkpoint_and_a_stored_model_are_refused(written):
     path, model, optimiser = written
     write_checkpoint(path, model, optimiser, identity="another", progress=PROGRESS)
     with pytest.raises(CheckpointError, match="belongs to a run with other settings"):
-        read_checkpoint(path, *make(), identity="me")
+        restore_checkpoint(path, *make(), identity="me")
     path.write_bytes(model_bytes(model, {"identity": "me"}))
     with pytest.raises(CheckpointError, match="does not have the format"):
-        read_checkpoint(path, *make(), identity="me")
+        restore_checkpoint(path, *make(), identity="me")
 
 
 def test_a_checkpoint_of_a_model_with_other_sizes_changes_nothing(written):
@@ -184,7 +184,7 @@ def test_a_checkpoint_of_a_model_with_other_sizes_changes_nothing(written):
     model, optimiser = make(width=7)
     before = bits(model)
     with pytest.raises(CheckpointError, match=r"1\.weight"):
-        read_checkpoint(path, model, optimiser, identity="me")
+        restore_checkpoint(path, model, optimiser, identity="me")
     assert equal(before, bits(model)) and not optimiser.state
 
 
@@ -227,15 +227,15 @@ def test_a_run_that_has_begun_is_known_by_its_checkpoint_and_begins_at_its_start
     assert belongs_to(path, "mine") and belongs_to(path, "mine", empty=True) and not belongs_to(path, "other")
     model, optimiser = make()
     before = bits(model)
-    assert read_checkpoint(path, model, optimiser, identity="mine@gpt@0123") == {} and equal(
+    assert restore_checkpoint(path, model, optimiser, identity="mine@gpt@0123") == {} and equal(
         bits(model), before
     )
     with pytest.raises(CheckpointError, match="other settings"):
-        read_checkpoint(path, model, optimiser, identity="other@gpt@0123")
+        restore_checkpoint(path, model, optimiser, identity="other@gpt@0123")
     write_checkpoint(path, model, optimiser, identity="mine@gpt@0123", progress=PROGRESS)
     assert belongs_to(path, "mine") and not belongs_to(path, "mine", empty=True)
     with pytest.raises(CheckpointError, match="other settings"):
-        read_checkpoint(path, model, optimiser, identity="mine@gpt@4567")
+        restore_checkpoint(path, model, optimiser, identity="mine@gpt@4567")
 
 
 def test_where_nothing_is_kept_nothing_is_promised(tmp_path):

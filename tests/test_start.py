@@ -24,7 +24,7 @@ from reservoir_lab.runs.execution import execute, train_and_test
 from reservoir_lab.runs.handlers import CheckpointError
 from reservoir_lab.runs.records import path_of
 from reservoir_lab.runs.run import Run
-from reservoir_lab.runs.start import matching, take
+from reservoir_lab.runs.start import matching, transfer
 
 SOURCE = "language/baseline"
 
@@ -187,7 +187,7 @@ def test_a_matched_tensor_has_the_deviation_of_the_numbers_themselves():
     learned, model = (initialise(Linear(2, 1, stream="a", bias=False), seed=0) for _ in range(2))
     with torch.no_grad():
         learned.weight.copy_(torch.tensor([[1.0, 3.0]]))
-    take(matching(model, ("a*",)), learned, "theirs", "theirs@0", seed=0)
+    transfer(matching(model, ("a*",)), learned, "theirs", "theirs@0", seed=0)
     (item,) = owned(model)
     said = recorded_origin(item).initialisation
     assert (said.mean, said.std) == (2.0, 1.0)

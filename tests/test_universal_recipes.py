@@ -191,7 +191,7 @@ def test_a_trained_model_is_exported_in_half_precision_and_read_again(pretrained
     assert n * 2 < (folder / "model.safetensors").stat().st_size < n * 2 + 20_000
     card = (folder / "README.md").read_text()
     assert "Rounded to half precision" in card and "bits per byte" in card and "CC BY-SA 3.0" in card
-    assert type(task.vocabulary).load(folder / "tokenizer.json").tokens == task.vocabulary.tokens
+    assert type(task.vocabulary).from_file(folder / "tokenizer.json").tokens == task.vocabulary.tokens
 
 
 def test_a_body_of_another_size_is_refused(pretrained):

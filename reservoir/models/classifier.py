@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from reservoir.layers import Embedding, Linear
 from reservoir.layers.linear import Undrawn
-from reservoir.layers.mixing import full_precision, read_packed
+from reservoir.layers.mixing import full_precision, run_packed
 from reservoir.models.config import ModelConfig
 from reservoir.reservoirs import EchoState, SpectralRadius
 from reservoir.weights.initialisation import Uniform
@@ -99,7 +99,7 @@ class LSTM(Undrawn, nn.LSTM):
         self.check_drawn()
         if x.is_meta:
             return super().forward(x)[0]
-        return read_packed(super().forward, x, mask)
+        return run_packed(super().forward, x, mask)
 
 
 class EchoStates(nn.Module):

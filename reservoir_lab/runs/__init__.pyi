@@ -11,8 +11,8 @@ from .records import (
     find_records,
     find_run,
     frame,
-    pack_records,
     read_record,
+    ship_records,
 )
 from .run import Run, run_from_json
 from .start import InitFromRelease, InitFromRun
@@ -49,9 +49,9 @@ __all__ = [
     "on_files",
     "open_model",
     "outline",
-    "pack_records",
     "read_record",
     "run_from_json",
+    "ship_records",
     "sweep",
     "train_and_test",
 ]

@@ -36,7 +36,7 @@ from reservoir_lab.runs.handlers import CheckpointError
 from reservoir_lab.runs.records import path_of
 from reservoir_lab.runs.registry import Scale
 from reservoir_lab.runs.run import Run
-from reservoir_lab.runs.start import InitFromRelease, InitFromRun, matching, released_model, take
+from reservoir_lab.runs.start import InitFromRelease, InitFromRun, matching, released_model, transfer
 
 Corpus = ParallelCorpus | Text | LabelledCorpus | Examples
 
@@ -69,7 +69,7 @@ def task_of(run: Run) -> Any:
     return run.task
 
 
-def load_data(run: Run) -> tuple[Corpus, Any]:
+def data_of(run: Run) -> tuple[Corpus, Any]:
     """The corpus of a run, and the vocabulary that cuts it: its own, or that of the run that it begins with.
 
     Raises:
@@ -77,16 +77,16 @@ def load_data(run: Run) -> tuple[Corpus, Any]:
         ValueError: the run that this one begins with has a vocabulary of another size.
     """
     if isinstance(run.task, OnPuzzle):
-        return run.task.load(seed=run.seed)
+        return run.task.prepare(seed=run.seed)
     if not isinstance(run.start, InitFromRun) or isinstance(run.task, Computation):
-        return task_of(run).load()
+        return task_of(run).prepare()
     source = run.start.source(run.scale, run.seed)
     if source.task.vocabulary != run.task.vocabulary:
         raise ValueError(
             f"task.vocabulary must be {source.task.vocabulary}, as in {source.recipe}, which this run begins"
             f" with; got {run.task.vocabulary}"
         )
-    return task_of(run).load(load_data(source)[1])
+    return task_of(run).prepare(data_of(source)[1])
 
 
 def bare_model(run: Run, vocabulary: int | None = None) -> nn.Module:
@@ -112,7 +112,7 @@ def build(run: Run) -> tuple[nn.Module, Task, Corpus]:
     Raises:
         CheckpointError: the run begins with weights that are not there, or are damaged.
     """
-    corpus, vocabulary = load_data(run)
+    corpus, vocabulary = data_of(run)
     return model_of(run, vocabulary), task_of(run).task(corpus, vocabulary, seed=run.seed), corpus
 
 
@@ -122,7 +122,7 @@ def tokens_found(run: Run) -> int | None:
     Raises:
         DataError: the data cannot be had.
     """
-    return len(load_data(run)[1]) if run.task.data.startswith(FILES) else None
+    return len(data_of(run)[1]) if run.task.data.startswith(FILES) else None
 
 
 def outline(run: Run, vocabulary: int | None = None) -> nn.Module:
@@ -169,7 +169,7 @@ def trained(run: Run) -> tuple[nn.Module, str]:
         CheckpointError: as in `load_trained`.
     """
     weights = _weights(run)
-    model = model_of(run, load_data(run)[1])
+    model = model_of(run, data_of(run)[1])
     return model, _read(run, weights, model)
 
 
@@ -218,14 +218,14 @@ def _begin(run: Run, model: nn.Module) -> None:
     seed = run.seed if start.matched else None
     if isinstance(start, InitFromRelease):
         learned, digest = released_model(start.name, seed=start.source(run.seed))
-        take(wanted, learned, start.name, f"{start.name}@{digest}", seed=seed)
+        transfer(wanted, learned, start.name, f"{start.name}@{digest}", seed=seed)
         return
     try:
         learned, digest = trained(source := start.source(run.scale, run.seed))
     except CheckpointError as error:
         raise CheckpointError(f"this run begins with the weights of {start.recipe}, but {error}") from error
     checkpoint = f"{start.recipe}/{run.scale}/seed-{source.seed}@{digest}"
-    take(wanted, learned, start.recipe, checkpoint, seed=seed)
+    transfer(wanted, learned, start.recipe, checkpoint, seed=seed)
 
 
 def notes_of(run: Run, task: Any, corpus: Any) -> list[str]:

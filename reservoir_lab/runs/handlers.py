@@ -54,7 +54,7 @@ def write_checkpoint(
     Args:
         path: of the file.
         model, optimiser: what is trained, and by what.
-        identity: a digest of the run's fields; `read_checkpoint` refuses a checkpoint of another run.
+        identity: a digest of the run's fields; `restore_checkpoint` refuses a checkpoint of another run.
         progress: the run's place in the data and what it measured, as JSON.
         beside: what learns along with the model.
 
@@ -96,7 +96,7 @@ def belongs_to(path: Path, identity: str, *, empty: bool = False) -> bool:
     return metadata.get("format") == CHECKPOINT and whose == identity and not (empty and metadata["progress"])
 
 
-def read_checkpoint(
+def restore_checkpoint(
     path: Path,
     model: nn.Module,
     optimiser: torch.optim.Optimizer,
@@ -232,7 +232,7 @@ class Checkpoints(Handler):
 
     def _restore(self, path: Path) -> None:
         model, optimiser = self.training.model, self.training.torch_optimiser
-        progress = read_checkpoint(path, model, optimiser, identity=self.identity, beside=self.beside)
+        progress = restore_checkpoint(path, model, optimiser, identity=self.identity, beside=self.beside)
         if (numbers := progress.pop("skipping", None)) and self.skipping:
             self.skipping.restore(numbers)
         if progress:
@@ -256,7 +256,7 @@ class Checkpoints(Handler):
     def _save(self) -> None:
         training = self.training
         training.check_weights()
-        training.read_clocks()
+        training.note_times()
         if self.path is None or not current_world().main:
             return
         progress = training.history.progress()

@@ -23,7 +23,7 @@ from reservoir_lab.corpora.own import (
 )
 from reservoir_lab.corpora.own_texts import LABEL_NAMES, TEXTS, languages
 from reservoir_lab.runs import registry
-from reservoir_lab.runs.building import load_data, task_of
+from reservoir_lab.runs.building import data_of, task_of
 from reservoir_lab.runs.computation import Computation, Pictures, Sequences
 from reservoir_lab.runs.run import NAME, Run
 from reservoir_lab.runs.start import InitFromRun
@@ -119,7 +119,7 @@ def fitted(run: Run, *, keep: Collection[str] = ()) -> Run:
     """
     if isinstance(run.task, Translation):
         run = _translating(run, keep)
-    corpus, vocabulary = load_data(run)
+    corpus, vocabulary = data_of(run)
     task: Any = task_of(run)
     if isinstance(task, LanguageModelling | MaskedLanguageModelling) and "task.length" not in keep:
         tokens = len(vocabulary.encode_text(cast(Any, corpus).train))

@@ -460,7 +460,7 @@ def _compared(record: Record, made: registry.Recipe) -> str:
 # ---- what ships ------------------------------------------------------------------------------------------------------
 
 
-def pack_records(folder: Path | None = None, to: Path | None = None) -> list[str]:
+def ship_records(folder: Path | None = None, to: Path | None = None) -> list[str]:
     """Put the records below a folder into the files of their families, a line a run, in place of older ones.
 
     Left out with a warning is what could not ship: runs of other fields than a recipe has, or of code that is no

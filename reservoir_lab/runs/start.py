@@ -120,7 +120,7 @@ def matching(model: nn.Module, streams: tuple[str, ...]) -> list[Owned]:
 
 
 @torch.no_grad()
-def take(
+def transfer(
     wanted: list[Owned], learned: nn.Module, name: str, checkpoint: str, *, seed: int | None = None
 ) -> None:
     """Copy tensors from another model, or draw them with its tensors' means and standard deviations.

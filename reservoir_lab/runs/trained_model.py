@@ -314,7 +314,7 @@ class TrainedModel:
                 )
             return None
         path = self.folder / pretrained.TOKENIZER
-        found = kind.load(path, files[pretrained.TOKENIZER])
+        found = kind.from_file(path, files[pretrained.TOKENIZER])
         if any(len(found) > size for size in sizes):
             raise WeightsError(
                 f"{path} has {len(found)} pieces, and the model has embeddings of {min(sizes)}"
