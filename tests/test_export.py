@@ -16,7 +16,7 @@ from reservoir_lab.runs.building import data_of, load_trained
 from reservoir_lab.runs.execution import execute
 from reservoir_lab.runs.handlers import CheckpointError
 from reservoir_lab.runs.records import path_of
-from reservoir_lab.runs.trained_model import destination, export
+from reservoir_lab.runs.stored import destination, export
 
 
 @pytest.fixture(scope="module")

@@ -25,11 +25,12 @@ from reservoir_lab.runs import (
     run_from_json,
     tasks,
 )
-from reservoir_lab.runs.building import data_of
+from reservoir_lab.runs.building import data_of, folder_of
 from reservoir_lab.runs.handlers import CheckpointError
 from reservoir_lab.runs.own import DEFAULTS, MOST
 from reservoir_lab.runs.records import path_of
-from reservoir_lab.runs.trained_model import TrainedModel, export, export_stored, folder_of
+from reservoir_lab.runs.stored import export, export_stored
+from reservoir_lab.runs.trained_model import TrainedModel
 
 
 def test_a_run_is_read_back_from_its_json():

@@ -22,6 +22,7 @@ from reservoir_lab.corpora.content import content_digest
 from reservoir_lab.evidence.comparison import over_seeds, table
 from reservoir_lab.launch.train import show_record
 from reservoir_lab.runs import records, registry
+from reservoir_lab.runs.convergence import all_records, frame
 from reservoir_lab.runs.records import (
     Area,
     Code,
@@ -32,10 +33,8 @@ from reservoir_lab.runs.records import (
     Record,
     RecordError,
     RecordWarning,
-    all_records,
     find_record,
     find_records,
-    frame,
     read_record,
     record_path,
     ship_records,

@@ -22,8 +22,8 @@ from reservoir_lab.runs import InitFromRelease, InitFromRun, find_record, find_r
 from reservoir_lab.runs.building import bare_model, build, load_trained
 from reservoir_lab.runs.execution import execute
 from reservoir_lab.runs.handlers import CheckpointError
+from reservoir_lab.runs.stored import export
 from reservoir_lab.runs.sweep import choose
-from reservoir_lab.runs.trained_model import export
 
 RELEASED = {  # trainable parameters in the released code (data/sources/frozen-pretrained.toml)
     "bit-memory": 940_900,

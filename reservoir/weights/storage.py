@@ -48,7 +48,7 @@ from reservoir.weights.files import (
 from reservoir.weights.initialisation import Initialisation
 from reservoir.weights.masks import FixedMask, Supermask, places
 from reservoir.weights.naming import Owned, owned, state_buffers
-from reservoir.weights.origins import Pretrained, Seeded, Trained, recorded_origin, set_origin
+from reservoir.weights.origins import Pretrained, Seeded, Trained, base_files, recorded_origin, set_origin
 from reservoir.weights.streaming import draw_lazily, pack, streamable, unpack
 
 FORMAT = "reservoir-model-3"
@@ -336,49 +336,6 @@ def _described(item: Owned, *, whole: bool = False) -> StoredTensor:
     )
 
 
-def pretrained(model: nn.Module, folder: Path | str) -> nn.Module:
-    """Record which parameters of a module come from a base, so that a stored model refers to it; return the module.
-
-    Tensors are compared by content. Those that the base does not have, such as a new head, are left as they are.
-
-    Args:
-        model: filled from the base already, for instance by transformers' `from_pretrained`.
-        folder: the base, with `config.json` and its safetensors files.
-
-    Raises:
-        WeightsError: there is no such folder, or none of its tensors is in the model.
-    """
-    folder = Path(folder)
-    keys: dict[str, str] = {}
-    for file in _base_files(folder):
-        keys |= {tensor_digest(tensor): key for key, tensor in read_safetensors(file)[0].items()}
-    checkpoint = f"{folder}@{digest(' '.join(sorted(keys)).encode())}"
-    found = [(item, known) for item in owned(model) if (known := tensor_digest(item.parameter)) in keys]
-    if not found:
-        raise WeightsError(
-            f"no parameter of the model is a tensor of {folder}: load it first, with from_pretrained(folder) of"
-            " transformers, in the type that the folder has"
-        )
-    for item, known in found:
-        set_origin(item, Pretrained(checkpoint, keys[known], known))
-    return model
-
-
-def _base_files(folder: Path) -> list[Path]:
-    """The safetensors files of a base: a folder with a `config.json` next to them, as transformers writes it.
-
-    Raises:
-        WeightsError: there is no such folder.
-    """
-    found = sorted(folder.glob("*.safetensors")) if (folder / "config.json").is_file() else []
-    if not found:
-        raise WeightsError(
-            f"a base must be a folder with config.json and *.safetensors, got {folder}: a model of the hub is in one"
-            " once it is stored, as by model.save_pretrained(folder)"
-        )
-    return found
-
-
 # ---- reading ---------------------------------------------------------------------------------------------------------
 
 
@@ -568,7 +525,7 @@ def _of_bases(model: nn.Module, stored: StoredModel, base: Path | None) -> dict[
             names.setdefault(folder, {}).setdefault(said.key, []).append(item.path)
     for folder, keys in names.items():
         try:
-            files = _base_files(folder)
+            files = base_files(folder)
         except WeightsError as error:
             raise WeightsError(
                 f"{stored.path} refers to a base: {error}; give its folder as base=…"

@@ -261,10 +261,14 @@ def _read(run: Run, weights: Path, model: nn.Module) -> str:
     return stored.digest
 
 
+def folder_of(run: Run) -> Path:
+    """Where the model of a run on data of one's own is stored when it is trained: next to its record."""
+    return path_of(run).with_suffix("")
+
+
 def weights_path(run: Run) -> Path:
     """Where the trained model of a run is stored: next to its record, in a folder where the data are one's own."""
-    path = path_of(run)
-    return path.with_suffix("") / WEIGHTS if run.base else path.with_suffix(".safetensors")
+    return folder_of(run) / WEIGHTS if run.base else path_of(run).with_suffix(".safetensors")
 
 
 def _weights(run: Run) -> Path:

@@ -20,16 +20,10 @@ from reservoir.weights import Report, report
 from reservoir_lab.corpora.content import content_digest
 from reservoir_lab.runs import building, handlers, provenance, registry
 from reservoir_lab.runs.distribution import Processes, current_world
-from reservoir_lab.runs.preemption import StopSignal, restarted
-from reservoir_lab.runs.records import (
-    RESULTS_ADVICE,
-    Record,
-    path_of,
-    read_record,
-    recorded,
-)
+from reservoir_lab.runs.handlers import StopSignal, restarted
+from reservoir_lab.runs.records import RESULTS_ADVICE, Record, path_of, read_record, recorded
 from reservoir_lab.runs.run import Run, other_data, other_fields
-from reservoir_lab.runs.trained_model import check_folder, folder_of, store
+from reservoir_lab.runs.stored import check_folder, store
 
 PROBE = 4096  # bytes that are written to see whether any can be
 
@@ -194,7 +188,7 @@ def check_place(run: Run) -> None:
     path = path_of(run)
     for target in (
         *(path.with_suffix(end) for end in (".json", ".checkpoint", ".safetensors")),
-        folder_of(run),
+        building.folder_of(run),
     ):
         clear_leftovers(target)
     check_folder(run)

@@ -25,7 +25,9 @@ from reservoir_lab.corpora.own_texts import LABEL_NAMES, TEXTS, languages
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import data_of, task_of
 from reservoir_lab.runs.computation import Computation, Pictures, Sequences
-from reservoir_lab.runs.run import NAME, Run
+from reservoir_lab.runs.records import read_record
+from reservoir_lab.runs.registry import Scale, record_path, results
+from reservoir_lab.runs.run import NAME, Run, run_from_json
 from reservoir_lab.runs.start import InitFromRun
 from reservoir_lab.runs.tasks import LanguageModelling, MaskedLanguageModelling, Translation
 
@@ -209,3 +211,19 @@ def _is_number(word: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def find_run(name: str, *, scale: Scale = "laptop", seed: int = 0) -> Run:
+    """The run that a recipe stands for, or a run of your own as it is recorded, with this seed or with another.
+
+    Raises:
+        ValueError: there is no such recipe and no such run, or none of that scale.
+    """
+    paths = sorted((results() / name / scale).glob("seed-*.json"))
+    if name in registry.RECIPES or not (paths or registry.elsewhere(name)):
+        return registry.get(name, scale=scale, seed=seed)
+    if not paths:
+        raise ValueError(f"there is no run {name} at the {scale} scale{registry.elsewhere(name)}")
+    path = record_path(results(), name, scale, seed)
+    record = read_record(path if path in paths else paths[0])
+    return run_from_json(record.run).evolve(seed=seed)
