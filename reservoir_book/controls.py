@@ -21,7 +21,8 @@ from reservoir_book import pictures, plots
 from reservoir_book.kernel import Progress, answered, duration
 from reservoir_lab.runs import build, find_records
 from reservoir_lab.runs.execution import train_run
-from reservoir_lab.runs.handlers import Checkpoints, Preempted
+from reservoir_lab.runs.handlers import Checkpoints
+from reservoir_lab.runs.preemption import Preempted
 from reservoir_lab.runs.run import Run
 
 KEPT = 6  # runs in view; the oldest goes first

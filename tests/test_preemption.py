@@ -13,7 +13,8 @@ from small import arguments, files, small_run
 from reservoir.training import Saved, Stepped, train
 from reservoir_lab.runs.building import build
 from reservoir_lab.runs.execution import execute
-from reservoir_lab.runs.handlers import EXIT_STATUS, Checkpoints, Preempted, StopSignal
+from reservoir_lab.runs.handlers import Checkpoints
+from reservoir_lab.runs.preemption import EXIT_STATUS, Preempted, StopSignal
 from reservoir_lab.runs.records import path_of, read_record
 
 

@@ -58,7 +58,7 @@ from reservoir_lab.launch.console import (
     show,
     show_json,
 )
-from reservoir_lab.runs.handlers import EXIT_STATUS, Preempted
+from reservoir_lab.runs.preemption import EXIT_STATUS, Preempted
 from reservoir_lab.runs.registry import Scale
 from reservoir_lab.typed import hint
 

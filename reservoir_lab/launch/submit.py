@@ -20,7 +20,7 @@ from reservoir_lab.launch.console import show
 from reservoir_lab.launch.train import PlainLines
 from reservoir_lab.runs.distribution import PATIENCE, join_world
 from reservoir_lab.runs.execution import execute
-from reservoir_lab.runs.handlers import SIGNALS, Preempted, StopSignal
+from reservoir_lab.runs.preemption import SIGNALS, Preempted, StopSignal
 from reservoir_lab.runs.records import path_of, recorded
 from reservoir_lab.runs.registry import results
 from reservoir_lab.runs.run import Run

@@ -20,7 +20,7 @@ from reservoir.weights import Report, report
 from reservoir_lab.corpora.content import content_digest
 from reservoir_lab.runs import building, handlers, provenance, registry
 from reservoir_lab.runs.distribution import Processes, current_world
-from reservoir_lab.runs.handlers import StopSignal, restarted
+from reservoir_lab.runs.preemption import StopSignal, restarted
 from reservoir_lab.runs.records import RESULTS_ADVICE, Record, path_of, read_record, recorded
 from reservoir_lab.runs.run import Run, other_data, other_fields
 from reservoir_lab.runs.stored import check_folder, store
