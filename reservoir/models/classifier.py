@@ -1,5 +1,5 @@
-"""A classifier of texts: embeddings, an encoder, a pooling over the tokens, and a linear readout. And a frozen body, such
-as a language model's, between a trained input and output.
+"""A classifier of texts: embeddings, an encoder, a pooling over the tokens, and a linear readout. And a frozen body
+between a trained input and a trained output.
 
 Most of the encoders are of use untrained. After Wieting & Kiela 2019, "No training required", who put them on top of
 pretrained word vectors.

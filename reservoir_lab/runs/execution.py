@@ -186,11 +186,8 @@ def check_place(run: Run) -> None:
         ValueError: as in `check_folder`.
     """
     path = path_of(run)
-    for target in (
-        *(path.with_suffix(end) for end in (".json", ".checkpoint", ".safetensors")),
-        building.folder_of(run),
-    ):
-        clear_leftovers(target)
+    for end in (".json", ".checkpoint", ".safetensors", ""):  # the last is the folder of a model on own data
+        clear_leftovers(path.with_suffix(end))
     check_folder(run)
     check_writable(path, PROBE, advice=RESULTS_ADVICE)
     needed = 3 * 4 * report(building.outline(run)).trainable

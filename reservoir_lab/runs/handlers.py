@@ -24,7 +24,7 @@ from reservoir.training.task import Task, device_of
 from reservoir.weights import Freeze, Trained, files, freeze, owned, recorded_origin
 from reservoir.weights.naming import state_buffers
 from reservoir_lab.runs.distribution import current_world
-from reservoir_lab.runs.preemption import Preempted as Preempted
+from reservoir_lab.runs.preemption import Preempted
 
 CHECKPOINT = "reservoir-run-2"
 ADVICE = "delete it, or pass --fresh, to train from the start"

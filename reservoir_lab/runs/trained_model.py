@@ -8,10 +8,9 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import torch
-from msgspec import Struct
 from torch import Tensor
 
 from reservoir.datasets import DataError, Labelled, Vocabulary, Windows
@@ -289,9 +288,7 @@ class TrainedModel:
         return self.run.task
 
 
-class RunFile(Struct):
-    """What `run.json` says: the fields of a run, and what is known of its inputs."""
-
+class RunFile(TypedDict):
     run: dict[str, Any]
     inputs: dict[str, Any]
 
@@ -304,7 +301,7 @@ def _read_run(path: Path, files: dict[str, bytes]) -> tuple[Run, dict[str, Any]]
         )
     try:
         said = decode(files[pretrained.RUN], RunFile, str(path))
-        return run_from_json(said.run).evolve(device="auto"), said.inputs
+        return run_from_json(said["run"]).evolve(device="auto"), said["inputs"]
     except WeightsError as error:
         raise WeightsError(f"{error}; export the run again") from error
     except Exception as error:  # of fields that are of another kind than they should be
