@@ -213,8 +213,8 @@ def test_stored_models_take_and_give_plain_things(trained, data):
     ("said", "message"),
     [
         (None, r"there is no file .*run\.json: give a folder that export wrote, or export the run again"),
-        ("{bad", r"run\.json is damaged, or no JSON"),
-        ("[]", r"run\.json must be a JSON object, got list"),
+        ("{bad", r"run\.json describes no run: run\.json is damaged: "),
+        ("[]", r"run\.json is damaged: .*Expected `object`, got `array`"),
         ("{}", r"run\.json is damaged: .*missing required field `run`.*; export the run again"),
         ('{"run": {}}', r"run\.json is damaged: .*missing required field `inputs`"),
         (

@@ -289,6 +289,8 @@ class TrainedModel:
 
 
 class RunFile(TypedDict):
+    """What `run.json` says."""
+
     run: dict[str, Any]
     inputs: dict[str, Any]
 
@@ -300,10 +302,8 @@ def _read_run(path: Path, files: dict[str, bytes]) -> tuple[Run, dict[str, Any]]
             f"there is no file {path}: give a folder that export wrote, or export the run again"
         )
     try:
-        said = decode(files[pretrained.RUN], RunFile, str(path))
+        said = decode(files[pretrained.RUN], RunFile, pretrained.RUN)
         return run_from_json(said["run"]).evolve(device="auto"), said["inputs"]
-    except WeightsError as error:
-        raise WeightsError(f"{error}; export the run again") from error
     except Exception as error:  # of fields that are of another kind than they should be
         raise WeightsError(f"{path} describes no run: {str(error)[:300]}; export the run again") from error
 
