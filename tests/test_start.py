@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from reservoir.layers import Linear
 from reservoir.weights import (
@@ -86,6 +87,7 @@ def test_a_frozen_pretrained_table_never_moves_and_costs_a_reference(source):
     assert torch.equal(by_stream(model)["embedding"].parameter, learned)
     row = next(row for row in report(model).rows if row.stream == "embedding")
     assert (row.origin, row.moves, row.stored_bytes) == ("pretrained", False, 0)
+    assert "embedding" not in load_file(path_of(run).with_suffix(".safetensors"))
     assert record.begun_with == [origin_of(by_stream(model)["embedding"]).checkpoint]
 
 
