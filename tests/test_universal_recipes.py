@@ -124,7 +124,7 @@ def test_each_seed_begins_with_a_body_of_its_own_pretraining():
         model = build(recipes.get(name_of("digits", "pretrained"), seed=seed))[0]
         for item in owned(model.body):
             assert torch.equal(item.parameter, theirs[item.stream]), item.stream
-            assert recorded_origin(item) == Pretrained(f"{start.OURS}@{digest}")
+            assert recorded_origin(item).checkpoint == f"{start.OURS}@{digest}"
         origins.add(digest)
     assert len(origins) == 3
 
@@ -176,7 +176,7 @@ def test_the_stories_models_body_is_taken_by_name(mirror):
     theirs = {item.stream: item.parameter for item in owned(learned)}
     for item in owned(model.body):
         assert torch.equal(item.parameter, theirs[item.stream])
-        assert recorded_origin(item) == Pretrained(f"stories260k@{digest}")
+        assert recorded_origin(item).checkpoint == f"stories260k@{digest}"
 
 
 def test_a_trained_model_is_exported_in_half_precision_and_read_again(pretrained, tmp_path):
