@@ -217,10 +217,7 @@ def test_stored_models_take_and_give_plain_things(trained, data):
         ("[]", r"run\.json is damaged: .*Expected `object`, got `array`"),
         ("{}", r"run\.json is damaged: .*missing required field `run`.*; export the run again"),
         ('{"run": {}}', r"run\.json is damaged: .*missing required field `inputs`"),
-        (
-            '{"run": {}, "inputs": []}',
-            r"run\.json is damaged: .*Expected `object`, got `array` - at `\$\.inputs`",
-        ),
+        ('{"run": {}, "inputs": []}', r"run\.json is damaged: .*Expected `object`, got `array`"),
         ('{"run": {}, "inputs": {}}', r"run\.json describes no run: run is no Run: .*; export the run again"),
         ('{"run": {"task": 5}, "inputs": {}}', r"run\.json describes no run: run\.task must be an object"),
     ],
