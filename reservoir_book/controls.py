@@ -111,7 +111,7 @@ class Control:
             ]
         )
         self.say("Choose, and press Train. The band is what the recorded seeds did.")
-        self.draw()
+        self.plot()
 
     def say(self, words: str) -> None:
         self.words.value = f'<div role="status">{escape(words)}</div>'
@@ -119,7 +119,7 @@ class Control:
     def forget(self, _: Any = None) -> None:
         """Take the runs that have ended out of view."""
         self.runs = [run for run in self.runs if run is self.runs[-1] and self.thread is not None]
-        self.draw()
+        self.plot()
 
     def begin(self, _: Any = None) -> None:
         """Train what is chosen, in a thread."""
@@ -150,7 +150,7 @@ class Control:
             match event:
                 case Validated(point=point):
                     shown["points"].append((point.step, point.metrics[self.metric]))
-                    self.draw()
+                    self.plot()
                 case Finished() if shown["points"]:
                     taken = duration(progress.clock() - progress.begun)
                     say(f"{self.metric} {shown['points'][-1][1]:.3g} after {taken}")
@@ -166,7 +166,7 @@ class Control:
         finally:
             self.thread, self.train.disabled, self.stop.disabled = None, False, True
 
-    def draw(self) -> None:
+    def plot(self) -> None:
         """Show the recorded bands and the runs so far."""
         bands = [(words, "fixed", seeds) for words, seeds in self.bands.items()]
         self.picture.value = pictures.chart(bands, self.runs, x="steps", y=self.title, log=self.log)

@@ -107,7 +107,7 @@ def runs_from_end_to_end(name: str, results: Path, monkeypatch: pytest.MonkeyPat
 @cache
 def task_of(config: Any) -> tuple[Task, Any, int]:
     """The task of a configuration on its data, which most recipes share, its smallest batch and number of tokens."""
-    corpus, vocabulary = config.load()
+    corpus, vocabulary = config.prepare()
     task = config.task(corpus, vocabulary, seed=0)
     return task, min(task.epoch(0), key=task.size), len(vocabulary)
 

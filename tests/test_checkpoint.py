@@ -1,4 +1,4 @@
-"""Checkpoints and weights: whole or not at all, only what moves, and never a damaged or a foreign one."""
+"""Checkpoints: whole or not at all, only what moves, and never a damaged or a foreign one."""
 
 import os
 import random
@@ -10,18 +10,16 @@ import torch
 from small import full_disk, sentence
 from torch import nn
 
-from reservoir.files import WriteError, atomic_write, clear_leftovers
+from reservoir.files import WriteError, clear_leftovers
 from reservoir.layers import LayerNorm, Linear
 from reservoir.training import Optimiser
 from reservoir.weights import initialise
+from reservoir.weights.storage import model_bytes
 from reservoir_lab.runs.handlers import (
     CheckpointError,
     begin_checkpoint,
     belongs_to,
-    read_checkpoint,
-    read_weights,
-    room,
-    weights_bytes,
+    restore_checkpoint,
     write_checkpoint,
 )
 
@@ -48,10 +46,6 @@ def take_step(model, optimiser, number):
     optimiser.zero_grad()
 
 
-def write_weights(path, model, identity):
-    atomic_write(path, weights_bytes(model, identity=identity), advice=room(path.with_suffix(".checkpoint")))
-
-
 def bits(model, optimiser=None):
     tensors = [p.detach().clone() for p in model.parameters()]
     for parameter in model.parameters() if optimiser else ():
@@ -75,7 +69,7 @@ def written(tmp_path):
 def test_what_was_written_comes_back_and_goes_on_to_the_same_bits(written):
     path, model, optimiser = written
     again, its_own = make()
-    assert read_checkpoint(path, again, its_own, identity="me") == PROGRESS
+    assert restore_checkpoint(path, again, its_own, identity="me") == PROGRESS
     assert equal(bits(model, optimiser), bits(again, its_own))
     for one in ((model, optimiser), (again, its_own)):
         take_step(*one, 7)
@@ -88,9 +82,7 @@ def test_what_is_frozen_is_not_written_since_the_seed_gives_it_back(tmp_path):
         model.requires_grad_(False)[2].requires_grad_(True)
     for name, (model, optimiser) in {"small": small, "large": large}.items():
         write_checkpoint(tmp_path / f"{name}.checkpoint", model, optimiser, identity="me", progress={})
-        write_weights(tmp_path / f"{name}.safetensors", model, "me")
-    for kind in ("checkpoint", "safetensors"):
-        assert (tmp_path / f"small.{kind}").stat().st_size == (tmp_path / f"large.{kind}").stat().st_size
+    assert (tmp_path / "small.checkpoint").stat().st_size == (tmp_path / "large.checkpoint").stat().st_size
 
 
 def test_the_running_statistics_of_a_cut_off_run_come_back(tmp_path):
@@ -104,24 +96,13 @@ def test_the_running_statistics_of_a_cut_off_run_come_back(tmp_path):
     model, optimiser = made(3)
     write_checkpoint(tmp_path / "a.checkpoint", model, optimiser, identity="mine", progress=PROGRESS)
     again, its = made(1)
-    read_checkpoint(tmp_path / "a.checkpoint", again, its, identity="mine")
+    restore_checkpoint(tmp_path / "a.checkpoint", again, its, identity="mine")
     for number in (3, 4):
         take_step(model, optimiser, number)
         take_step(again, its, number)
     assert model.state_dict().keys() == again.state_dict().keys()
     assert all(torch.equal(value, again.state_dict()[name]) for name, value in model.state_dict().items())
     assert again[1].num_batches_tracked == 5
-
-
-def test_weights_come_back_by_stream_names(tmp_path):
-    path = tmp_path / "seed-0.safetensors"
-    model, _ = make(steps=3)
-    write_weights(path, model, "me")
-    again = nn.Sequential()  # the same streams under other module names
-    for name, module in zip(("x", "y", "z"), make()[0], strict=True):
-        again.add_module(name, module)
-    read_weights(path, again, identity="me")
-    assert equal(bits(model), bits(again)) and not equal(bits(model), bits(make()[0]))
 
 
 def test_parts_that_were_drawn_apart_under_one_name_are_all_written(tmp_path):
@@ -136,12 +117,8 @@ def test_parts_that_were_drawn_apart_under_one_name_are_all_written(tmp_path):
     model, optimiser = made(3)
     write_checkpoint(tmp_path / "a.checkpoint", model, optimiser, identity="mine", progress=PROGRESS)
     again, its = made(0)
-    read_checkpoint(tmp_path / "a.checkpoint", again, its, identity="mine")
-    assert equal(bits(model, optimiser), bits(again, its))
-    write_weights(tmp_path / "a.safetensors", model, "mine")
-    other, _ = made(0)
-    read_weights(tmp_path / "a.safetensors", other, identity="mine")
-    assert equal(bits(model), bits(other)) and not equal(bits(model), bits(made(0)[0]))
+    restore_checkpoint(tmp_path / "a.checkpoint", again, its, identity="mine")
+    assert equal(bits(model, optimiser), bits(again, its)) and not equal(bits(model), bits(made(0)[0]))
 
 
 def test_a_buffer_that_two_modules_share_is_written(tmp_path):
@@ -150,7 +127,7 @@ def test_a_buffer_that_two_modules_share_is_written(tmp_path):
     optimiser = Optimiser(lr=0.1).build(model)
     take_step(model, optimiser, 0)
     write_checkpoint(tmp_path / "a.checkpoint", model, optimiser, identity="mine", progress=PROGRESS)
-    assert read_checkpoint(tmp_path / "a.checkpoint", model, optimiser, identity="mine") == PROGRESS
+    assert restore_checkpoint(tmp_path / "a.checkpoint", model, optimiser, identity="mine") == PROGRESS
 
 
 def damaged(path, content):
@@ -158,7 +135,7 @@ def damaged(path, content):
     model, optimiser = make(seed=1, steps=1)
     before = bits(model, optimiser)
     with pytest.raises(CheckpointError) as error:
-        read_checkpoint(path, model, optimiser, identity="me")
+        restore_checkpoint(path, model, optimiser, identity="me")
     assert str(path) in sentence(str(error.value)) and "--fresh" in str(error.value)
     assert equal(before, bits(model, optimiser)) and path.read_bytes() == content
 
@@ -192,16 +169,14 @@ def test_what_is_no_checkpoint_is_refused(written, content):
     damaged(written[0], content)
 
 
-def test_another_run_s_checkpoint_and_a_file_of_weights_are_refused(written, tmp_path):
+def test_another_run_s_checkpoint_and_a_stored_model_are_refused(written):
     path, model, optimiser = written
     write_checkpoint(path, model, optimiser, identity="another", progress=PROGRESS)
     with pytest.raises(CheckpointError, match="belongs to a run with other settings"):
-        read_checkpoint(path, *make(), identity="me")
-    write_weights(path, model, "me")
+        restore_checkpoint(path, *make(), identity="me")
+    path.write_bytes(model_bytes(model, {"identity": "me"}))
     with pytest.raises(CheckpointError, match="does not have the format"):
-        read_checkpoint(path, *make(), identity="me")
-    with pytest.raises(CheckpointError, match="belongs to a run with other settings"):
-        read_weights(path, model, identity="another")
+        restore_checkpoint(path, *make(), identity="me")
 
 
 def test_a_checkpoint_of_a_model_with_other_sizes_changes_nothing(written):
@@ -209,7 +184,7 @@ def test_a_checkpoint_of_a_model_with_other_sizes_changes_nothing(written):
     model, optimiser = make(width=7)
     before = bits(model)
     with pytest.raises(CheckpointError, match=r"1\.weight"):
-        read_checkpoint(path, model, optimiser, identity="me")
+        restore_checkpoint(path, model, optimiser, identity="me")
     assert equal(before, bits(model)) and not optimiser.state
 
 
@@ -252,15 +227,15 @@ def test_a_run_that_has_begun_is_known_by_its_checkpoint_and_begins_at_its_start
     assert belongs_to(path, "mine") and belongs_to(path, "mine", empty=True) and not belongs_to(path, "other")
     model, optimiser = make()
     before = bits(model)
-    assert read_checkpoint(path, model, optimiser, identity="mine@gpt@0123") == {} and equal(
+    assert restore_checkpoint(path, model, optimiser, identity="mine@gpt@0123") == {} and equal(
         bits(model), before
     )
     with pytest.raises(CheckpointError, match="other settings"):
-        read_checkpoint(path, model, optimiser, identity="other@gpt@0123")
+        restore_checkpoint(path, model, optimiser, identity="other@gpt@0123")
     write_checkpoint(path, model, optimiser, identity="mine@gpt@0123", progress=PROGRESS)
     assert belongs_to(path, "mine") and not belongs_to(path, "mine", empty=True)
     with pytest.raises(CheckpointError, match="other settings"):
-        read_checkpoint(path, model, optimiser, identity="mine@gpt@4567")
+        restore_checkpoint(path, model, optimiser, identity="mine@gpt@4567")
 
 
 def test_where_nothing_is_kept_nothing_is_promised(tmp_path):
@@ -272,9 +247,6 @@ def test_where_nothing_is_kept_nothing_is_promised(tmp_path):
         with full_disk(100), pytest.raises(WriteError) as error:
             write_checkpoint(path, model, optimiser, identity="me", progress=PROGRESS)
         assert ("is kept" in sentence(str(error.value))) == there and "RESERVOIR_RESULTS" in str(error.value)
-        with full_disk(100), pytest.raises(WriteError) as error:
-            write_weights(path.with_suffix(".safetensors"), model, "me")
-        assert ("is kept" in sentence(str(error.value))) == there
         assert [one.read_bytes() for one in tmp_path.iterdir()] == kept  # and nothing half-written
         write_checkpoint(path, model, optimiser, identity="me", progress=PROGRESS)
         kept = [path.read_bytes()]

@@ -8,7 +8,7 @@ from reservoir.weights import owned, report
 from reservoir_lab import recipes
 from reservoir_lab.launch.cost_model import plan
 from reservoir_lab.runs.building import build, outline
-from reservoir_lab.runs.records import all_records
+from reservoir_lab.runs.convergence import all_records
 
 
 @pytest.fixture(scope="module")

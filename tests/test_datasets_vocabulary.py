@@ -153,7 +153,7 @@ def test_a_cache_that_cannot_be_written_costs_only_a_warning(lines, own_cache):
 
 def test_saved_and_loaded(vocabulary, lines, tmp_path):
     (tmp_path / "bpe.json").write_text(vocabulary.to_json(), encoding="utf-8")
-    loaded = Vocabulary.load(tmp_path / "bpe.json")
+    loaded = Vocabulary.from_file(tmp_path / "bpe.json")
     assert loaded.tokens == vocabulary.tokens
     assert loaded.encode_batch(lines) == vocabulary.encode_batch(lines)
 
@@ -161,13 +161,13 @@ def test_saved_and_loaded(vocabulary, lines, tmp_path):
 def test_a_damaged_or_foreign_file_is_named(vocabulary, tmp_path):
     path = tmp_path / "bpe.json"
     with pytest.raises(DataError, match=r"bpe\.json cannot be read"):
-        Vocabulary.load(path)
+        Vocabulary.from_file(path)
     path.write_text(vocabulary.to_json()[:-100], encoding="utf-8")
     with pytest.raises(DataError, match=r"bpe\.json: this is not a tokenizer's JSON"):
-        Vocabulary.load(path)
+        Vocabulary.from_file(path)
     path.write_text(vocabulary.to_json().replace("<pad>", "[PAD]"), encoding="utf-8")
     with pytest.raises(DataError, match=r"bpe\.json: this has settings, added tokens"):
-        Vocabulary.load(path)
+        Vocabulary.from_file(path)
 
 
 def changed(**settings):

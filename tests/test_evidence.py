@@ -6,7 +6,7 @@ from reservoir_book import evidence
 from reservoir_lab import recipes
 from reservoir_lab.evidence import sources
 from reservoir_lab.evidence.comparison import comparisons
-from reservoir_lab.runs.records import all_records
+from reservoir_lab.runs.convergence import all_records
 from reservoir_lab.runs.registry import SCALES
 
 

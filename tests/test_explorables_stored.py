@@ -120,7 +120,7 @@ def test_every_tensor_has_the_same_bits(name, vocabulary, tmp_path):
         elif isinstance(module, LayerNorm) and module.weight is not None:  # a bare model has none
             wanted |= {f"{path}.weight": digest(module.weight), f"{path}.bias": digest(module.bias)}
     assert found["tensors"] == wanted
-    assert found["tokens"] == Vocabulary.load(folder / TOKENIZER).tokens
+    assert found["tokens"] == Vocabulary.from_file(folder / TOKENIZER).tokens
 
 
 def test_translations_are_the_same_even_of_a_model_that_knows_nothing(vocabulary, tmp_path):
@@ -208,7 +208,7 @@ def test_the_words_and_the_picture_say_what_is_shown_first():
     folder = shipped_model()
     sentence = sentences_for(folder)[0]
     made = StoredTranslator.of(folder, sentence=sentence)
-    written = greedy(from_pretrained(folder), Vocabulary.load(folder / TOKENIZER), [sentence])[0]
+    written = greedy(from_pretrained(folder), Vocabulary.from_file(folder / TOKENIZER), [sentence])[0]
     assert sentence in made.text and f"“{written}”" in made.text
     assert made.picture().startswith("<svg") and sentence in made.picture()
     assert sum(path.stat().st_size for path in folder.iterdir()) < 1_000_000
@@ -247,7 +247,7 @@ def test_the_pages_translator_and_python_agree(chromium):
     assert "is damaged: its digest does not match" in answer["refused"]["refused"]
     assert answer["loaded"]["counts"]["bits"] > 0 and "refused" not in answer["loaded"]
     with torch.no_grad():
-        wanted = greedy(from_pretrained(folder), Vocabulary.load(folder / TOKENIZER), some)
+        wanted = greedy(from_pretrained(folder), Vocabulary.from_file(folder / TOKENIZER), some)
     agree(answer["found"], wanted)
     mean = sum(one["ms"] for one in answer["found"]) / len(some)
     print(f"{mean:.1f} ms a sentence, {answer['loaded']['ms']:.0f} ms to load")

@@ -12,11 +12,11 @@ from reservoir.files import WriteError, atomic_write, clear_leftovers
 from reservoir.models import from_pretrained
 from reservoir_lab import recipes
 from reservoir_lab.launch.cli import main
-from reservoir_lab.runs.building import load_data, load_trained
+from reservoir_lab.runs.building import data_of, load_trained
 from reservoir_lab.runs.execution import execute
 from reservoir_lab.runs.handlers import CheckpointError
 from reservoir_lab.runs.records import path_of
-from reservoir_lab.runs.trained_model import destination, export
+from reservoir_lab.runs.stored import destination, export
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def test_a_run_is_written_to_a_folder_and_read_from_it(finished, tmp_path):
     ids = torch.arange(1, 9)[None]
     with torch.no_grad():
         assert torch.equal(from_pretrained(folder)(ids, ids), load_trained(run)[0](ids, ids))
-    assert Vocabulary.load(folder / "tokenizer.json").tokens == load_data(run)[1].tokens
+    assert Vocabulary.from_file(folder / "tokenizer.json").tokens == data_of(run)[1].tokens
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert "Trained by the recipe `seeds/miniature` at the smoke scale" in card and "BLEU" in card
 

@@ -176,18 +176,20 @@ def test_a_full_disk_is_named_and_the_run_goes_on_when_there_is_room(
     run = small_run(text)
     path, held = path_of(run), []
     if full == "json":  # small enough that only the record, which has many points, does not fit
-        run = run.evolve(
-            freeze={"attention": True, "feed_forward": True, "embeddings": True}, budget={"validate_every": 1}
-        )
+        changes = {
+            "freeze": {"attention": True, "feed_forward": True, "embeddings": True},
+            "budget": {"steps": 60, "validate_every": 1},
+        }
         words = arguments(
             text,
             "--freeze.attention",
             "--freeze.feed-forward",
             "--freeze.embeddings",
+            budget_steps=60,
             budget_validate__every=1,
         )
-        path = path_of(run)
-        untouched = reference(text, tmp_path, monkeypatch, freeze=run.freeze, budget={"validate_every": 1})
+        path = path_of(run.evolve(**changes))
+        untouched = reference(text, tmp_path, monkeypatch, **changes)
         size = untouched.with_suffix(".safetensors").stat().st_size
         assert size < untouched.stat().st_size
     else:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reservoir.datasets import DataError
-from reservoir_lab.corpora.calculations import FOUR, OPERATIONS, VOCABULARY, generate, tokens, value
+from reservoir_lab.corpora.calculations import FOUR, OPERATIONS, VOCABULARY, draw_expressions, tokens, value
 
 
 def by_python(expression: list[str]) -> int:
@@ -17,7 +17,7 @@ def by_python(expression: list[str]) -> int:
 
 @given(st.integers(0, 10_000), st.integers(1, 5), st.integers(2, 6))
 def test_a_value_is_what_python_makes_of_the_brackets(seed, depth, arguments):
-    expressions, values = generate(
+    expressions, values = draw_expressions(
         3, seed=seed, depth=depth, arguments=arguments, operations=tuple(OPERATIONS)
     )
     assert values == [by_python(expression) for expression in expressions]
@@ -25,15 +25,13 @@ def test_a_value_is_what_python_makes_of_the_brackets(seed, depth, arguments):
 
 
 def test_lengths_and_operations_are_as_asked_and_a_seed_makes_the_same_again():
-    made = generate(20, seed=3, shortest=50, longest=90)
-    assert (
-        made == generate(20, seed=3, shortest=50, longest=90) != generate(20, seed=4, shortest=50, longest=90)
-    )
+    made, again, other = (draw_expressions(20, seed=seed, shortest=50, longest=90) for seed in (3, 3, 4))
+    assert made == again != other
     assert all(50 <= len(expression) <= 90 for expression in made[0])
     assert {token for expression in made[0] for token in expression} <= set(VOCABULARY[:15])
     assert set(FOUR) < set(OPERATIONS)
     with pytest.raises(ValueError, match="none had from shortest=500"):
-        generate(1, seed=0, depth=1, arguments=3, shortest=500)
+        draw_expressions(1, seed=0, depth=1, arguments=3, shortest=500)
 
 
 @pytest.mark.parametrize(

@@ -194,7 +194,7 @@ def test_wikitexts_marks_are_read_as_they_were_meant(monkeypatch):
 
     line = "The well @-@ known <unk> sold 3 @,@ 000 at 1 @.@ 5 .\n" * 40
     monkeypatch.setattr(module, "text", lambda name, files: Text(name, line, line, line))
-    corpus, vocabulary = MaskedLanguageModelling("wikitext-2", vocabulary=100).load()
+    corpus, vocabulary = MaskedLanguageModelling("wikitext-2", vocabulary=100).prepare()
     ids = vocabulary.encode(corpus.test.split("\n")[0])
     assert ids.count(Vocabulary.unk) == 1
     assert vocabulary.decode(ids).replace("  ", " ") == "the well-known sold 3,000 at 1.5 ."

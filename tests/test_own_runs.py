@@ -30,11 +30,12 @@ from reservoir_lab.runs import (
     run_from_json,
     tasks,
 )
-from reservoir_lab.runs.building import load_data
+from reservoir_lab.runs.building import data_of, folder_of
 from reservoir_lab.runs.handlers import CheckpointError
 from reservoir_lab.runs.own import DEFAULTS, MOST
 from reservoir_lab.runs.records import path_of
-from reservoir_lab.runs.trained_model import TrainedModel, export, export_stored, folder_of
+from reservoir_lab.runs.stored import export, export_stored
+from reservoir_lab.runs.trained_model import TrainedModel
 
 
 def test_a_run_is_read_back_from_its_json():
@@ -100,7 +101,7 @@ def test_texts_of_ones_own_are_read_again_when_they_change_and_only_then(data, t
     )
 
     def texts() -> int:
-        corpus, _ = run.task.load()
+        corpus, _ = run.task.prepare()
         return sum(len(part.texts) for part in (corpus.train, corpus.valid, *corpus.tests.values()))
 
     assert texts() == 60 and not read
@@ -123,7 +124,7 @@ def test_a_recipe_that_is_named_overrides_the_guess(data, tmp_path):
         )
     for recipe in ("own/pictures", "own/sequences"):
         run = on_files(recipes.get(recipe, scale="smoke"), tmp_path / "p")
-        assert run.base == recipe and load_data(run)[0].classes in (("dark", "light"), ("fast", "slow"))
+        assert run.base == recipe and data_of(run)[0].classes in (("dark", "light"), ("fast", "slow"))
 
 
 def test_columns_of_any_name_are_translated_and_counted_by_characters(tmp_path):
@@ -135,8 +136,7 @@ def test_columns_of_any_name_are_translated_and_counted_by_characters(tmp_path):
         task={"src": "german", "tgt": "chinese", "tokenise": "char"},
     )
     assert (
-        "tok:char"
-        in bleu(["这是房子"], ["这是房子"], tokenise=run.task.tokeniser(load_data(run)[0])).signature
+        "tok:char" in bleu(["这是房子"], ["这是房子"], tokenise=run.task.tokeniser(data_of(run)[0])).signature
     )
     assert run_from_json(json.loads(json.dumps(run.to_json()))) == run
 
@@ -240,11 +240,11 @@ def test_stored_models_take_and_give_plain_things(trained, data):
     ("said", "message"),
     [
         (None, r"there is no file .*run\.json: give a folder that export wrote, or export the run again"),
-        ("{bad", r"run\.json is damaged, or no JSON"),
-        ("[]", r"run\.json must be a JSON object, got list"),
-        ("{}", r"run\.json must have 'run', an object, got None: export the run again"),
-        ('{"run": {}}', r"run\.json must have 'inputs', an object, got None"),
-        ('{"run": {}, "inputs": []}', r"run\.json must have 'inputs', an object, got \[\]"),
+        ("{bad", r"run\.json describes no run: run\.json is damaged: "),
+        ("[]", r"run\.json is damaged: .*Expected `object`, got `array`"),
+        ("{}", r"run\.json is damaged: .*missing required field `run`.*; export the run again"),
+        ('{"run": {}}', r"run\.json is damaged: .*missing required field `inputs`"),
+        ('{"run": {}, "inputs": []}', r"run\.json is damaged: .*Expected `object`, got `array`"),
         ('{"run": {}, "inputs": {}}', r"run\.json describes no run: run is no Run: .*; export the run again"),
         ('{"run": {"task": 5}, "inputs": {}}', r"run\.json describes no run: run\.task must be an object"),
     ],
@@ -270,7 +270,7 @@ def test_a_stored_model_scores_its_test_set_as_the_run_did(trained, data, tmp_pa
         model = open_model(trained[kind].recipe, scale="smoke")
         assert model.score(path).keys() == {path.name if path.is_file() or kind == "pictures" else "train"}
     model, run = open_model("reviews", scale="smoke"), trained["labels"]
-    corpus, vocabulary = run.task.load()
+    corpus, vocabulary = run.task.prepare()
     assert model.vocabulary.tokens == vocabulary.tokens
     test = corpus.tests["test"]
     rows = [f"{text[0]},{corpus.classes[label]}" for text, label in zip(test.texts, test.labels, strict=True)]
@@ -279,7 +279,7 @@ def test_a_stored_model_scores_its_test_set_as_the_run_did(trained, data, tmp_pa
         model.score(tmp_path / "test.csv")["test.csv"]["accuracy"]
         == read_record(path_of(run)).tests["test"]["accuracy"]
     )
-    writer, text = open_model(trained["text"].recipe, scale="smoke"), trained["text"].task.load()[0].test
+    writer, text = open_model(trained["text"].recipe, scale="smoke"), trained["text"].task.prepare()[0].test
     (tmp_path / "test.txt").write_text(text)
     said, recorded = writer.score(tmp_path / "test.txt")["test.txt"], read_record(path_of(trained["text"]))
     for metric in ("perplexity", "bits_per_byte"):

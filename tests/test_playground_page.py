@@ -99,7 +99,7 @@ def test_a_run_goes_to_its_end_and_its_download_says_the_same_in_python(browser,
     with zipfile.ZipFile(tmp_path / "model.zip") as archive:
         archive.extractall(tmp_path)
     folder = tmp_path / "reservoir-playground"
-    vocabulary = Vocabulary.load(folder / "tokenizer.json")
+    vocabulary = Vocabulary.from_file(folder / "tokenizer.json")
     sentences = vocabulary.encode_batch(["Der Hund schläft."])
     (written,) = translate(from_pretrained(folder), sentences, decoding=Decoding(beam=1))
     # One that does not end is cut off at another length in Python.

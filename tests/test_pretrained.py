@@ -52,6 +52,15 @@ def test_it_comes_back_to_the_same_bits(tmp_path, name):
     assert (tmp_path / "model" / "tokenizer.json").read_text() == "{}"
 
 
+def test_one_digest_covers_tokenizer_configuration_labels_and_card(tmp_path):
+    said = {"tokenizer": "{}", "labels": ("a", "b"), "about": "Mine.", "run": "{}"}
+    other = {"tokenizer": "[]", "labels": ("a", "c"), "about": "Ours.", "run": "[]"}
+    model = moved(one_layer())
+    made = [said, *(said | {name: value} for name, value in other.items())]
+    folders = [save_pretrained(model, tmp_path / str(n), **options) for n, options in enumerate(made)]
+    assert len({read_folder(folder).contents.digest for folder in folders}) == len(made)
+
+
 def test_every_kind_of_model_is_tried():
     assert {type(make()).__name__ for make in MODELS.values()} == set(KINDS)
 

@@ -22,6 +22,7 @@ from reservoir_lab.corpora.content import content_digest
 from reservoir_lab.evidence.comparison import over_seeds, table
 from reservoir_lab.launch.train import show_record
 from reservoir_lab.runs import records, registry
+from reservoir_lab.runs.convergence import all_records, frame
 from reservoir_lab.runs.records import (
     Area,
     Code,
@@ -32,13 +33,11 @@ from reservoir_lab.runs.records import (
     Record,
     RecordError,
     RecordWarning,
-    all_records,
     find_record,
     find_records,
-    frame,
-    pack_records,
     read_record,
     record_path,
+    ship_records,
 )
 from reservoir_lab.runs.run import ABSENT, Run, differences, other_fields
 
@@ -478,14 +477,14 @@ def test_records_are_packed_by_family_sorted_and_newer_ones_take_the_place_of_ol
     for seed in (10, 2):
         put(own, clean(seed=seed))
     put(own, clean(scale="smoke"))
-    assert len(pack_records()) == 3
+    assert len(ship_records()) == 3
     assert names(shipped) == [f"{NAME}/{row}" for row in ("laptop/seed-2", "laptop/seed-10", "smoke/seed-0")]
     lines = (shipped / "transformer.jsonl").read_bytes().splitlines()
     assert [line.startswith(registry.HEAD) for line in lines] == [True, False, False, True, False]
     put(own, clean(seed=2, bleu=40.0, date="2026-11-28T00:00:00Z"))
     put(own, clean(seed=10, bleu=40.0, date="2026-11-26T00:00:00Z"))
     before = [find_record(NAME, seed=seed) for seed in (2, 10)]
-    assert pack_records() == [f"{NAME}/laptop/seed-2", f"{NAME}/smoke/seed-0"]
+    assert ship_records() == [f"{NAME}/laptop/seed-2", f"{NAME}/smoke/seed-0"]
     shutil.rmtree(own)
     assert [one.score for one in find_records(NAME)] == [40.0, 30.0] and find_record(NAME, seed=2) == before[
         0
@@ -502,12 +501,12 @@ def test_lines_are_packed_whole_or_below_what_they_share(folders, tmp_path):
     (sent / "more.jsonl").write_bytes(
         records._lines({records._key(one): one for one in [clean(seed=3), clean(seed=4)]})
     )
-    assert len(pack_records(sent)) == 5 and [one.seed for one in find_records(NAME)] == list(range(5))
+    assert len(ship_records(sent)) == 5 and [one.seed for one in find_records(NAME)] == list(range(5))
     assert names(shipped) == [f"{NAME}/laptop/seed-{seed}" for seed in range(5)]
     (sent / "more.jsonl").write_bytes((sent / "more.jsonl").read_bytes()[:-100])
     before = (shipped / "transformer.jsonl").read_bytes()
     with pytest.raises(RecordError, match=r"more\.jsonl, line 3: it holds no record"):
-        pack_records(sent)
+        ship_records(sent)
     assert (shipped / "transformer.jsonl").read_bytes() == before
 
 
@@ -530,7 +529,7 @@ def test_what_is_no_run_of_a_committed_recipe_does_not_ship(folders, tmp_path, c
     one = make(**{"code": {"version": "0", "commit": "c", "dirty": False}} | changes)
     (tmp_path / "sent" / "lines.jsonl").write_text(json.dumps(stored(one)) + "\n")
     with pytest.warns(RecordWarning, match=why):
-        assert pack_records(tmp_path / "sent") == []
+        assert ship_records(tmp_path / "sent") == []
     assert not list(shipped.glob("*"))
 
 

@@ -16,7 +16,7 @@ from reservoir.datasets import DataError
 from reservoir.training import Message, Started, bleu
 from reservoir_lab import recipes
 from reservoir_lab.corpora.content import MADE, content_digest
-from reservoir_lab.runs import provenance, records, registry
+from reservoir_lab.runs import convergence, provenance, registry
 from reservoir_lab.runs import run as run_module
 from reservoir_lab.runs.building import build, load_trained
 from reservoir_lab.runs.execution import execute, train_and_test
@@ -300,7 +300,7 @@ def test_a_changed_run_records_that_it_was_and_hides_nothing(text, results):
     assert execute(run).overrides == run.overrides()
     assert run.overrides()["task.corpus"] == f"files:{text}" and run.overrides()["budget.steps"] == 8
     assert find_record(RECIPE, scale="smoke") is None and not [
-        r for r in records.all_records() if r.scale == "smoke"
+        r for r in convergence.all_records() if r.scale == "smoke"
     ]
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from reservoir.layers import Linear
 from reservoir.weights import (
@@ -16,14 +17,15 @@ from reservoir.weights import (
     recorded_origin,
     report,
 )
+from reservoir.weights.storage import model_bytes
 from reservoir_lab import recipes
 from reservoir_lab.runs import InitFromRun, find_record
 from reservoir_lab.runs.building import build, load_trained, references
 from reservoir_lab.runs.execution import execute, train_and_test
-from reservoir_lab.runs.handlers import CheckpointError, weights_bytes
+from reservoir_lab.runs.handlers import CheckpointError
 from reservoir_lab.runs.records import path_of
 from reservoir_lab.runs.run import Run
-from reservoir_lab.runs.start import matching, take
+from reservoir_lab.runs.start import matching, transfer
 
 SOURCE = "language/baseline"
 
@@ -85,6 +87,7 @@ def test_a_frozen_pretrained_table_never_moves_and_costs_a_reference(source):
     assert torch.equal(by_stream(model)["embedding"].parameter, learned)
     row = next(row for row in report(model).rows if row.stream == "embedding")
     assert (row.origin, row.moves, row.stored_bytes) == ("pretrained", False, 0)
+    assert "embedding" not in load_file(path_of(run).with_suffix(".safetensors"))
     assert record.begun_with == [origin_of(by_stream(model)["embedding"]).checkpoint]
 
 
@@ -126,7 +129,7 @@ def test_weights_whose_source_was_trained_anew_are_refused(source):
         train_and_test(
             source.evolve(optimiser={"lr": 1e-4}), model, task, corpus
         )  # other bits, under its own name
-        weights.write_bytes(weights_bytes(model, identity=source.identity()))
+        weights.write_bytes(model_bytes(model, {"identity": source.identity()}))
         with pytest.raises(CheckpointError, match="belongs to a run with other settings"):
             load_trained(run)
     finally:
@@ -186,7 +189,7 @@ def test_a_matched_tensor_has_the_deviation_of_the_numbers_themselves():
     learned, model = (initialise(Linear(2, 1, stream="a", bias=False), seed=0) for _ in range(2))
     with torch.no_grad():
         learned.weight.copy_(torch.tensor([[1.0, 3.0]]))
-    take(matching(model, ("a*",)), learned, "theirs", "theirs@0", seed=0)
+    transfer(matching(model, ("a*",)), learned, "theirs", "theirs@0", seed=0)
     (item,) = owned(model)
     said = recorded_origin(item).initialisation
     assert (said.mean, said.std) == (2.0, 1.0)

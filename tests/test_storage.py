@@ -15,6 +15,7 @@ from reservoir.weights import (
     Supermask,
     WeightsError,
     initialise,
+    load,
     mark_trained,
     owned,
     supermask,
@@ -85,14 +86,26 @@ def test_a_module_of_ones_own_comes_back_with_its_statistics(tmp_path):
 
 def test_a_mask_that_is_being_learned_is_stored_as_chosen(tmp_path):
     model = trained(supermask(initialise(Normalised(), seed=1), Mask(keep=0.5), seed=1))
-    again = load_model(read_contents(put(model, tmp_path)), Normalised)
-    assert torch.equal(again(X), model(X))
-    assert not any(isinstance(module, Supermask) for module in again.modules())
+    path = put(model, tmp_path)
+    learning = supermask(initialise(Normalised(), seed=2), Mask(keep=0.3), seed=2)
+    for again in (load_model(read_contents(path), Normalised), load(learning, path)):
+        assert torch.equal(again(X), model(X))
+        assert not any(isinstance(module, Supermask) for module in again.modules())
     contents = read_contents(tmp_path / "model.safetensors")
     assert contents.drawn.keys() == {"reservoir", "reservoir.bias", "readout", "readout.bias"} - {
         item.stream for item in owned(model) if item.parameter.requires_grad
     }
     assert sorted(mask.modules for mask in contents.contents.masks.values()) == [["readout"], ["reservoir"]]
+
+
+@pytest.mark.parametrize("text", ["files", "identity"])
+def test_the_digest_covers_what_lies_next_to_a_file_and_whose_it_is(tmp_path, text):
+    path = put(made(), tmp_path, metadata={text: "mine"})
+    before = read_contents(path).digest
+    path.write_bytes(path.read_bytes().replace(b'"mine"', b'"ours"'))
+    with pytest.raises(WeightsError, match="its digest does not match"):
+        load(Normalised(), path)
+    assert read_contents(put(made(), tmp_path, metadata={text: "ours"})).digest != before
 
 
 def test_nothing_larger_than_was_asked_for_is_built(tmp_path):

@@ -22,8 +22,8 @@ from reservoir_lab.runs import InitFromRelease, InitFromRun, find_record, find_r
 from reservoir_lab.runs.building import bare_model, build, load_trained
 from reservoir_lab.runs.execution import execute
 from reservoir_lab.runs.handlers import CheckpointError
+from reservoir_lab.runs.stored import export
 from reservoir_lab.runs.sweep import choose
-from reservoir_lab.runs.trained_model import export
 
 RELEASED = {  # trainable parameters in the released code (data/sources/frozen-pretrained.toml)
     "bit-memory": 940_900,
@@ -124,7 +124,7 @@ def test_each_seed_begins_with_a_body_of_its_own_pretraining():
         model = build(recipes.get(name_of("digits", "pretrained"), seed=seed))[0]
         for item in owned(model.body):
             assert torch.equal(item.parameter, theirs[item.stream]), item.stream
-            assert recorded_origin(item) == Pretrained(f"{start.OURS}@{digest}")
+            assert recorded_origin(item).checkpoint == f"{start.OURS}@{digest}"
         origins.add(digest)
     assert len(origins) == 3
 
@@ -176,7 +176,7 @@ def test_the_stories_models_body_is_taken_by_name(mirror):
     theirs = {item.stream: item.parameter for item in owned(learned)}
     for item in owned(model.body):
         assert torch.equal(item.parameter, theirs[item.stream])
-        assert recorded_origin(item) == Pretrained(f"stories260k@{digest}")
+        assert recorded_origin(item).checkpoint == f"stories260k@{digest}"
 
 
 def test_a_trained_model_is_exported_in_half_precision_and_read_again(pretrained, tmp_path):
@@ -191,7 +191,7 @@ def test_a_trained_model_is_exported_in_half_precision_and_read_again(pretrained
     assert n * 2 < (folder / "model.safetensors").stat().st_size < n * 2 + 20_000
     card = (folder / "README.md").read_text()
     assert "Rounded to half precision" in card and "bits per byte" in card and "CC BY-SA 3.0" in card
-    assert type(task.vocabulary).load(folder / "tokenizer.json").tokens == task.vocabulary.tokens
+    assert type(task.vocabulary).from_file(folder / "tokenizer.json").tokens == task.vocabulary.tokens
 
 
 def test_a_body_of_another_size_is_refused(pretrained):

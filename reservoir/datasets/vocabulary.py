@@ -139,7 +139,7 @@ class Vocabulary(Pieces):
         return [_blank(tokenised, lowercase) for tokenised in (False, True) for lowercase in (False, True)]
 
     @classmethod
-    def load(cls, path: str | Path, content: bytes | None = None) -> Self:
+    def from_file(cls, path: str | Path, content: bytes | None = None) -> Self:
         """Read a file with what `to_json` returned.
 
         Args:

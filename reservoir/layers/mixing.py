@@ -477,7 +477,7 @@ class FixedLength(nn.Module):
         super().__init__()
         self.length = length
 
-    def read(self, x: Tensor, mask: Tensor | None) -> Tensor:
+    def unpadded(self, x: Tensor, mask: Tensor | None) -> Tensor:
         """What is mixed: `x` with zeros where `mask`, (batch, length), is false."""
         if x.shape[1] > self.length:
             raise ValueError(
@@ -504,7 +504,7 @@ class LinearMixing(FixedLength):
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """(batch, length, d_model), and a mask (batch, length) that is true at tokens -> (batch, length, d_model)."""
-        mixed = self.features(self.read(x, mask))
+        mixed = self.features(self.unpadded(x, mask))
         return over_tokens(mixed, self.tokens.effective_weight()[: x.shape[1]])
 
 
@@ -524,7 +524,7 @@ class MLPMixing(FixedLength):
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """(batch, length, d_model), and a mask (batch, length) that is true at tokens -> (batch, length, d_model)."""
-        inner = F.gelu(over_tokens(self.read(x, mask), self.up.effective_weight(), self.up.bias))
+        inner = F.gelu(over_tokens(self.unpadded(x, mask), self.up.effective_weight(), self.up.bias))
         rows, bias = slice(x.shape[1]), self.down.bias  # a bare model has no bias
         return over_tokens(inner, self.down.effective_weight()[rows], None if bias is None else bias[rows])
 
@@ -567,11 +567,11 @@ class DynamicConvolution(nn.Module):
         return self.out((windows * weights).sum(-1).flatten(2))
 
 
-def read_packed(read: Callable[..., tuple[PackedSequence, Any]], x: Tensor, mask: Tensor) -> Tensor:
+def run_packed(layer: Callable[..., tuple[PackedSequence, Any]], x: Tensor, mask: Tensor) -> Tensor:
     """The states of a recurrent layer that stops where each text ends; zeros at padding.
 
     Args:
-        read: the layer's forward pass, called with a packed sequence.
+        layer: its forward pass, called with a packed sequence.
         x: (batch, length, d_in).
         mask: (batch, length), true at tokens; a text may have none.
 
@@ -580,7 +580,7 @@ def read_packed(read: Callable[..., tuple[PackedSequence, Any]], x: Tensor, mask
     """
     lengths = mask.sum(1).cpu()
     packed = pack_padded_sequence(x, lengths.clamp(min=1), batch_first=True, enforce_sorted=False)
-    states, _ = pad_packed_sequence(read(packed)[0], batch_first=True, total_length=x.shape[1])
+    states, _ = pad_packed_sequence(layer(packed)[0], batch_first=True, total_length=x.shape[1])
     return states if bool(lengths.all()) else states * mask[..., None]
 
 
@@ -605,4 +605,4 @@ class BiGRU(Undrawn, nn.GRU):
             x = x.float()
             if mask is None:
                 return super().forward(x)[0]
-            return read_packed(super().forward, x, mask)
+            return run_packed(super().forward, x, mask)

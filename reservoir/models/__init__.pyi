@@ -1,5 +1,5 @@
 from . import stack
-from .classifier import Classifier, ClassifierConfig, LSTMBody, LSTMConfig
+from .classifier import Classifier, ClassifierConfig, LSTMBody, LSTMConfig, Universal, UniversalConfig
 from .encoder_decoder import EncoderDecoder, EncoderDecoderConfig
 from .language_model import LanguageModel, LanguageModelConfig, Llama, LlamaConfig
 from .pretrained import from_pretrained, save_pretrained
@@ -14,7 +14,6 @@ from .text_encoder import (
     TextEncoder,
     TextEncoderConfig,
 )
-from .universal import Universal, UniversalConfig
 
 __all__ = [
     "Classifier",

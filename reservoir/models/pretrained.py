@@ -7,44 +7,28 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_type_hints
 
 import torch
+from msgspec import Struct
 from torch import nn
 
 from reservoir import models
 from reservoir.files import atomic_write
 from reservoir.models.config import ModelConfig
 from reservoir.weights.accounting import Report, report
-from reservoir.weights.files import (
-    SMALL,
-    WeightsError,
-    canonical_json,
-    digest,
-    read_json,
-    read_small,
-    shortened,
-)
+from reservoir.weights.files import WeightsError, canonical_json, decode, digest, read_small, shortened
 from reservoir.weights.storage import FORMAT, StoredModel, load_model, model_bytes, read_contents
 
 MODELS = (
-    "Classifier",
-    "EncoderDecoder",
-    "LSTMBody",
-    "LanguageModel",
-    "Llama",
-    "MaskedLanguageModel",
-    "TextClassifier",
-    "TextEncoder",
-    "Universal",
-)
+    "Classifier", "EncoderDecoder", "LSTMBody", "LanguageModel", "Llama", "MaskedLanguageModel", "TextClassifier",
+    "TextEncoder", "Universal",
+)  # fmt: skip
 """The models that a folder can hold, by the name that `config.json` calls them: names of `reservoir.models`."""
 WEIGHTS, CONFIG, CARD, TOKENIZER = "model.safetensors", "config.json", "README.md", "tokenizer.json"
 RUN = "run.json"
 PARTS = {WEIGHTS, CONFIG, CARD, TOKENIZER, RUN}
 """The files that a folder can have: the model's and, of a run, the run itself."""
-LARGEST_TOKENIZER = 2**24
-"""Bytes of the largest tokenizer that is read."""
 
 
 def save_pretrained(model: nn.Module, folder: Path | str, **options: Any) -> Path:
@@ -79,6 +63,7 @@ def model_files(
     data: str | None = None,
     dtype: torch.dtype | None = None,
     run: str | None = None,
+    identity: str = "",
 ) -> dict[str, bytes]:
     """The files that `save_pretrained` writes, by name.
 
@@ -90,6 +75,7 @@ def model_files(
         data: digest of the data that it was trained on.
         dtype: round what was trained to this type, such as torch.float16; None keeps its own.
         run: the run that trained it, as JSON.
+        identity: of that run, by which the weights know it.
     """
     kind, config = type(model).__name__, getattr(model, "config", None)
     if kind not in MODELS or not isinstance(config, ModelConfig):
@@ -110,12 +96,22 @@ def model_files(
         RUN: run,
     }
     files = {name: text.encode() for name, text in texts.items() if text is not None}
-    return files | {WEIGHTS: model_bytes(model, {"files": digest_of_files(files)}, dtype=dtype)}
+    signed = {"files": digest_of_files(files)} | ({"identity": identity} if identity else {})
+    return files | {WEIGHTS: model_bytes(model, signed, dtype=dtype, whole=True)}
 
 
 def digest_of_files(files: Mapping[str, bytes]) -> str:
     """What the weights say of the files next to them: the digest of each, by name, as JSON."""
     return canonical_json({name: digest(data) for name, data in files.items() if name != WEIGHTS})
+
+
+class Described(Struct):
+    """What `config.json` says of a model."""
+
+    format: Literal[FORMAT]  # type: ignore[valid-type]
+    model: Literal[MODELS]  # type: ignore[valid-type]
+    config: dict[str, Any]
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -152,26 +148,19 @@ def read_folder(folder: Path | str) -> Stored:
     files, where = _read_files(folder, contents), folder / CONFIG
     if CONFIG not in files:
         raise WeightsError(f"there is no file {where}")
-    said = read_json(files[CONFIG], str(where))
-    if said.get("format") != FORMAT:
-        raise WeightsError(f"{where} must have the format {FORMAT}, got {shortened(said.get('format'))}")
-    kind, labels = said.get("model"), said.get("labels", [])
-    if not isinstance(kind, str) or kind not in MODELS:
-        raise WeightsError(f"{where} must name one of the models {', '.join(MODELS)}, got {shortened(kind)}")
-    if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
-        raise WeightsError(f"{where}: labels must be a list of names, got {shortened(labels)}")
-    model = getattr(models, kind)
+    said = decode(files[CONFIG], Described, str(where))
+    model = getattr(models, said.model)
     config: type[ModelConfig] = get_type_hints(model.__init__)["config"]
     try:
-        made = config.from_json(said.get("config", {}))
+        made = config.from_json(said.config)
     except (TypeError, ValueError) as error:
-        raise WeightsError(f"{where} describes no {kind}: {str(error)[:300]}") from error
-    return Stored(contents, files, model, made, tuple(labels))
+        raise WeightsError(f"{where} describes no {said.model}: {str(error)[:300]}") from error
+    return Stored(contents, files, model, made, said.labels)
 
 
 def _read_files(folder: Path, contents: StoredModel) -> dict[str, bytes]:
     """The files next to the weights, by name, once their digests are those that the weights name; without the card."""
-    said = read_json(contents.metadata.get("files", ""), f"{contents.path}: its list of files")
+    said = decode(contents.metadata.get("files", ""), dict[str, str], f"{contents.path}: its list of files")
     files: dict[str, bytes] = {}
     for name in sorted(PARTS - {WEIGHTS} | said.keys()):
         path = folder / name
@@ -181,7 +170,7 @@ def _read_files(folder: Path, contents: StoredModel) -> dict[str, bytes]:
         elif name not in PARTS or (name not in said and path.exists()):
             raise WeightsError(f"{folder / shortened(name)} was not written with {contents.path}")
         elif name in said:
-            files[name] = read_small(path, LARGEST_TOKENIZER if name == TOKENIZER else SMALL)
+            files[name] = read_small(path)
             if digest(files[name]) != said[name]:
                 raise WeightsError(
                     f"{contents.path} was not written with the {name} next to it, or one of the two is damaged"

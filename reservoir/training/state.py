@@ -276,7 +276,7 @@ class Training:
                 raise
         finally:
             self.each("end")
-        self.read_clocks()
+        self.note_times()
         self.model.eval()
         self.tell(events.Finished(self.history.step, self.history.seconds))
 
@@ -333,7 +333,7 @@ class Training:
             self.tell(events.Validated(point))
         self.world.wait()
 
-    def read_clocks(self) -> None:
+    def note_times(self) -> None:
         """Note medians of the steps' durations, and the processor time of all processes."""
         # A process that made no step, because only the test was left, keeps its predecessor's median.
         if any(self.durations.values()):

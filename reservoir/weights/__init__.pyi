@@ -17,10 +17,11 @@ from .origins import (
     initialise,
     mark_trained,
     origin_of,
+    pretrained,
     recorded_origin,
     set_origin,
 )
-from .storage import load, load_model, model_bytes, pretrained, save
+from .storage import load, load_model, model_bytes, save
 from .streaming import TiledWeight, draw_lazily, held_bytes
 
 __all__ = [

@@ -8,8 +8,9 @@ import sys
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+import msgspec
 import numpy as np
 import torch
 from safetensors import safe_open
@@ -18,11 +19,12 @@ from torch import Tensor
 
 from reservoir.files import read_bounded
 
+T = TypeVar("T")
 RESERVED = "__metadata__"
 WORDS = 512
 """64-bit words of a row of `tensor_digest`: 4 kB."""
-SMALL = 2**20
-"""Bytes of the longest configuration that is read."""
+LARGEST = 2**24
+"""Bytes of the largest configuration or tokenizer that is read."""
 ROWS = 128
 """Rows that are added up at a time: half a megabyte, which stays in a core's cache for the second sum."""
 
@@ -88,34 +90,31 @@ def shortened(value: object, length: int = 60) -> str:
     return text if len(text) <= length else f"{text[:length]}…"
 
 
-def read_json(data: bytes | str, what: str) -> dict[str, Any]:
-    """Return the JSON object that `data` holds.
+def decode(data: bytes | str, kind: type[T], what: str) -> T:
+    """Return what JSON says as a value of a type that msgspec knows.
 
     Args:
         what: names the data in the message of an error.
 
     Raises:
-        WeightsError: it is no JSON, no object, or nested too deeply.
+        WeightsError: it says no such value; the message has the place.
     """
     try:
-        found = json.loads(data)
+        return msgspec.json.decode(data, type=kind)
     except (ValueError, RecursionError) as error:
-        raise WeightsError(f"{what} is damaged, or no JSON: {shortened(str(error))}") from error
-    if not isinstance(found, dict):
-        raise WeightsError(f"{what} must be a JSON object, got {type(found).__name__}")
-    return found
+        raise WeightsError(f"{what} is damaged: {shortened(str(error), 200)}") from error
 
 
-def read_small(path: Path, largest: int = SMALL) -> bytes:
+def read_small(path: Path) -> bytes:
     """Return what a file holds that is small compared with a model, such as a configuration.
 
     Raises:
-        WeightsError: it is missing, cannot be read, or has more than `largest` bytes.
+        WeightsError: it is missing, cannot be read, or has more than `LARGEST` bytes.
     """
     if not path.is_file():
         raise WeightsError(f"there is no file {path}")
     try:
-        return read_bounded(path, largest)
+        return read_bounded(path, LARGEST)
     except OSError as error:
         raise WeightsError(f"{path} cannot be read: {error.strerror or error}") from error
 

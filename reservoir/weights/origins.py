@@ -20,6 +20,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, ClassVar, Literal, cast, get_args
 
 import torch
@@ -30,6 +31,7 @@ from torch.nn.modules.conv import _ConvNd
 from reservoir.layers.linear import Undrawn
 from reservoir.weights import naming
 from reservoir.weights.draws import Stream, checked_seed, name_hash
+from reservoir.weights.files import WeightsError, digest, read_safetensors, tensor_digest
 from reservoir.weights.initialisation import Constant, Initialisation, Normal, XavierUniform
 from reservoir.weights.naming import KEPT, Names, Owned, bare, chosen, explicit, matches, nearest, owned
 
@@ -162,6 +164,49 @@ def mark_trained(model: nn.Module) -> None:
     for item in owned(model):
         if item.parameter.requires_grad:
             set_origin(item, Trained())
+
+
+def pretrained(model: nn.Module, folder: Path | str) -> nn.Module:
+    """Record which parameters of a module come from a base, so that a stored model refers to it; return the module.
+
+    Tensors are compared by content. Those that the base does not have, such as a new head, are left as they are.
+
+    Args:
+        model: filled from the base already, for instance by transformers' `from_pretrained`.
+        folder: the base, with `config.json` and its safetensors files.
+
+    Raises:
+        WeightsError: there is no such folder, or none of its tensors is in the model.
+    """
+    folder = Path(folder)
+    keys: dict[str, str] = {}
+    for file in base_files(folder):
+        keys |= {tensor_digest(tensor): key for key, tensor in read_safetensors(file)[0].items()}
+    checkpoint = f"{folder}@{digest(' '.join(sorted(keys)).encode())}"
+    found = [(item, known) for item in owned(model) if (known := tensor_digest(item.parameter)) in keys]
+    if not found:
+        raise WeightsError(
+            f"no parameter of the model is a tensor of {folder}: load it first, with from_pretrained(folder) of"
+            " transformers, in the type that the folder has"
+        )
+    for item, known in found:
+        set_origin(item, Pretrained(checkpoint, keys[known], known))
+    return model
+
+
+def base_files(folder: Path) -> list[Path]:
+    """The safetensors files of a base: a folder with a `config.json` next to them, as transformers writes it.
+
+    Raises:
+        WeightsError: there is no such folder.
+    """
+    found = sorted(folder.glob("*.safetensors")) if (folder / "config.json").is_file() else []
+    if not found:
+        raise WeightsError(
+            f"a base must be a folder with config.json and *.safetensors, got {folder}: a model of the hub is in one"
+            " once it is stored, as by model.save_pretrained(folder)"
+        )
+    return found
 
 
 NAMED = re.compile(

@@ -48,12 +48,14 @@ from reservoir.weights.files import (
 from reservoir.weights.initialisation import Initialisation
 from reservoir.weights.masks import FixedMask, Supermask, places
 from reservoir.weights.naming import Owned, owned, state_buffers
-from reservoir.weights.origins import Pretrained, Seeded, Trained, recorded_origin, set_origin
+from reservoir.weights.origins import Pretrained, Seeded, Trained, base_files, recorded_origin, set_origin
 from reservoir.weights.streaming import draw_lazily, pack, streamable, unpack
 
 FORMAT = "reservoir-model-3"
 GENERATOR = "philox4x32-10, names by FNV-1a, version 1"
 BUFFER = "buffers/"
+SIGNED = ("contents", "files", "identity")
+"""Texts of a file that its digest covers: its contents, the digests of the files next to it, the run it belongs to."""
 STORABLE = frozenset(_TYPES.values())
 """The types of numbers that a file of safetensors holds."""
 PLAIN: tuple[type[Tensor], ...] = (Tensor, nn.Parameter, nn.Buffer)
@@ -147,8 +149,8 @@ class StoredModel(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """The digest of all that the file has or gives, by which it can be referred to."""
-        return digest(self.metadata["contents"].encode())
+        """The digest of all that the file has, gives or lies next to, by which it can be referred to."""
+        return self.metadata.get("digest", "")
 
     @property
     def drawn(self) -> dict[str, Seeded]:
@@ -213,14 +215,19 @@ def save(model: nn.Module, path: Path | str) -> Path:
 
 @torch.no_grad()
 def model_bytes(
-    model: nn.Module, metadata: Mapping[str, str] | None = None, *, dtype: torch.dtype | None = None
+    model: nn.Module,
+    metadata: Mapping[str, str] | None = None,
+    *,
+    dtype: torch.dtype | None = None,
+    whole: bool = False,
 ) -> bytes:
     """Return the file of a model: what cannot be drawn again, and how to draw the rest.
 
     Args:
         model: any module. Of masks that are being learned, the choice is stored and the scores are not.
-        metadata: texts to put next to the tensors; "files", which says what lies next to the file, is signed too.
+        metadata: texts to put next to the tensors; those of `SIGNED` are covered by the file's digest.
         dtype: round parameters that are not drawn to this type; None keeps theirs.
+        whole: store the tensors of a base as well, so that the file stands alone.
 
     Returns:
         a safetensors file, the same bytes for the same model.
@@ -231,13 +238,12 @@ def model_bytes(
     """
     tensors: dict[str, Tensor] = {}
     contents = Contents({}, {}, {})
-    for item in owned(model):
-        if not isinstance(item.module, Supermask):
-            said = _described(item)
-            if not said.digest:
-                tensors[item.path] = _rounded(item.parameter.detach().cpu(), dtype).contiguous()
-                said = msgspec.structs.replace(said, digest=tensor_digest(tensors[item.path]))
-            contents.parameters[item.path] = said
+    for item in _weights(model):
+        said = _described(item, whole=whole)
+        if not said.digest:
+            tensors[item.path] = _rounded(item.parameter.detach().cpu(), dtype).contiguous()
+            said = msgspec.structs.replace(said, digest=tensor_digest(tensors[item.path]))
+        contents.parameters[item.path] = said
     names: dict[int, str] = {}
     for item in places(model):
         if item.mask is None:
@@ -257,16 +263,20 @@ def model_bytes(
     return safetensors_bytes(tensors, texts | {"digest": _signature(texts)})
 
 
+def _weights(model: nn.Module) -> list[Owned]:
+    """The parameters of a model, without the scores of masks that are being learned."""
+    return [item for item in owned(model) if not isinstance(item.module, Supermask)]
+
+
 def _signature(metadata: Mapping[str, str]) -> str:
-    """The digest of the list of contents and of what lies next to the file."""
-    return digest((metadata["contents"] + metadata.get("files", "")).encode())
+    return digest("".join(metadata.get(name, "") for name in SIGNED).encode())
 
 
 @torch.no_grad()
 def round_stored(model: nn.Module, dtype: torch.dtype) -> None:
     """Round in place what `model_bytes` would round to `dtype`, to see what the stored model computes."""
-    for item in owned(model):
-        if not isinstance(item.module, Supermask) and not isinstance(_described(item), StoredSeed):
+    for item in _weights(model):
+        if not isinstance(_described(item), StoredSeed):
             item.parameter.copy_(_rounded(item.parameter, dtype))
 
 
@@ -291,7 +301,7 @@ def _check_storable(name: str, tensor: Tensor) -> None:
         raise WeightsError(f"{name} {what}")
 
 
-def _described(item: Owned) -> StoredTensor:
+def _described(item: Owned, *, whole: bool = False) -> StoredTensor:
     """What the file says of a parameter; without a digest where it is to hold the numbers.
 
     What moves is stored whole, whatever it started as.
@@ -299,7 +309,7 @@ def _described(item: Owned) -> StoredTensor:
     parameter, origin = item.parameter, recorded_origin(item)
     _check_storable(item.path, parameter)
     said: dict[str, Any] = {"shape": tuple(parameter.shape), "moves": parameter.requires_grad}
-    if isinstance(origin, Pretrained) and not origin.key:
+    if isinstance(origin, Pretrained) and (whole or not origin.key):
         return StoredReference(**said, digest="", checkpoint=origin.checkpoint)
     if parameter.requires_grad or not isinstance(origin, Seeded | Pretrained):
         return StoredTensor(**said, digest="")
@@ -326,49 +336,6 @@ def _described(item: Owned) -> StoredTensor:
     )
 
 
-def pretrained(model: nn.Module, folder: Path | str) -> nn.Module:
-    """Record which parameters of a module come from a base, so that a stored model refers to it; return the module.
-
-    Tensors are compared by content. Those that the base does not have, such as a new head, are left as they are.
-
-    Args:
-        model: filled from the base already, for instance by transformers' `from_pretrained`.
-        folder: the base, with `config.json` and its safetensors files.
-
-    Raises:
-        WeightsError: there is no such folder, or none of its tensors is in the model.
-    """
-    folder = Path(folder)
-    keys: dict[str, str] = {}
-    for file in _base_files(folder):
-        keys |= {tensor_digest(tensor): key for key, tensor in read_safetensors(file)[0].items()}
-    checkpoint = f"{folder}@{digest(' '.join(sorted(keys)).encode())}"
-    found = [(item, known) for item in owned(model) if (known := tensor_digest(item.parameter)) in keys]
-    if not found:
-        raise WeightsError(
-            f"no parameter of the model is a tensor of {folder}: load it first, with from_pretrained(folder) of"
-            " transformers, in the type that the folder has"
-        )
-    for item, known in found:
-        set_origin(item, Pretrained(checkpoint, keys[known], known))
-    return model
-
-
-def _base_files(folder: Path) -> list[Path]:
-    """The safetensors files of a base: a folder with a `config.json` next to them, as transformers writes it.
-
-    Raises:
-        WeightsError: there is no such folder.
-    """
-    found = sorted(folder.glob("*.safetensors")) if (folder / "config.json").is_file() else []
-    if not found:
-        raise WeightsError(
-            f"a base must be a folder with config.json and *.safetensors, got {folder}: a model of the hub is in one"
-            " once it is stored, as by model.save_pretrained(folder)"
-        )
-    return found
-
-
 # ---- reading ---------------------------------------------------------------------------------------------------------
 
 
@@ -378,7 +345,8 @@ def load(model: nn.Module, path: Path | str, *, base: Path | str | None = None) 
     Args:
         model: built by its own code, as the stored one was; what it holds, masks included, is replaced.
         path: the file.
-        base: the folder that frozen tensors are taken from, where it is no longer where the file says.
+        base: the folder that frozen tensors are taken from, unless the model holds them already, where it is no longer
+            where the file says.
 
     Raises:
         WeightsError: the file or its base is missing, damaged or of another model, a tensor of the model has a type, a
@@ -392,7 +360,7 @@ def load(model: nn.Module, path: Path | str, *, base: Path | str | None = None) 
         )
     stored = read_contents(Path(path))
     with _one_error(stored.path):
-        parameters = {item.path: item.parameter for item in owned(model)}
+        parameters = {item.path: item.parameter for item in _weights(model)}
         for name, tensor in (parameters | state_buffers(model)).items():
             _check_storable(f"{stored.path}: {name} of the model", tensor)
         _check_fit(model, stored)
@@ -456,7 +424,7 @@ def _one_error(path: Path) -> Iterator[None]:
 def _check_fit(model: nn.Module, stored: StoredModel) -> None:
     """Refuse a file whose tensors do not have the names, shapes and types that the model needs."""
     path, contents, buffers = stored.path, stored.contents, state_buffers(model)
-    items = {item.path: item.parameter for item in owned(model)}
+    items = {item.path: item.parameter for item in _weights(model)}
     names = {*items, *(BUFFER + name for name in buffers)}
     if odd := sorted(names ^ {*contents.parameters, *(BUFFER + name for name in contents.buffers)}):
         raise WeightsError(f"{path}: {shortened(odd[0])} is not in both the model and the file")
@@ -498,7 +466,7 @@ def _holds(dtype: torch.dtype, stored: torch.dtype | None) -> bool:
 def _fill(model: nn.Module, stored: StoredModel, *, base: Path | None = None, streamed: bool = False) -> None:
     """Draw what is drawn, copy the rest, and put the masks in their places."""
     path, contents = stored.path, stored.contents
-    tensors = read_safetensors(path)[0] | _of_bases(stored, base)
+    tensors = read_safetensors(path)[0] | _of_bases(model, stored, base)
 
     def checked(name: str, wanted: str, of: str = "") -> Tensor:
         if name not in tensors or tensor_digest(tensors[name]) != wanted:
@@ -542,17 +510,22 @@ def _base(said: StoredTensor) -> str:
     return said.checkpoint if isinstance(said, StoredReference) and said.key else ""
 
 
-def _of_bases(stored: StoredModel, base: Path | None) -> dict[str, Tensor]:
-    """The tensors that a file refers to, by their names in the model."""
+def _of_bases(model: nn.Module, stored: StoredModel, base: Path | None) -> dict[str, Tensor]:
+    """The tensors that a file refers to, by their names in the model: what it holds of them, and the base's others."""
     found: dict[str, Tensor] = {}
     names: dict[Path, dict[str, list[str]]] = {}
-    for name, said in stored.contents.parameters.items():
-        if isinstance(said, StoredReference) and said.key:
+    for item in owned(model):
+        said = stored.contents.parameters[item.path]
+        if not isinstance(said, StoredReference) or not said.key:
+            continue
+        if tensor_digest(item.parameter) == said.digest:
+            found[item.path] = item.parameter
+        else:
             folder = base or Path(said.checkpoint.rpartition("@")[0])
-            names.setdefault(folder, {}).setdefault(said.key, []).append(name)
+            names.setdefault(folder, {}).setdefault(said.key, []).append(item.path)
     for folder, keys in names.items():
         try:
-            files = _base_files(folder)
+            files = base_files(folder)
         except WeightsError as error:
             raise WeightsError(
                 f"{stored.path} refers to a base: {error}; give its folder as base=…"

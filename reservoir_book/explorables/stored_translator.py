@@ -98,7 +98,7 @@ class StoredTranslator(Explorable, folder="stored_translator"):
             ValueError: the model is of another kind.
         """
         folder = Path(folder)
-        model, vocabulary = checked(from_pretrained(folder), folder), Vocabulary.load(folder / TOKENIZER)
+        model, vocabulary = checked(from_pretrained(folder), folder), Vocabulary.from_file(folder / TOKENIZER)
         data = (folder / WEIGHTS).read_bytes()
         written = greedy(model, vocabulary, [sentence])[0]
         settings.setdefault("label", "A translator that is a seed and bits")

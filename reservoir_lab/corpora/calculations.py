@@ -166,7 +166,7 @@ def value(found: Sequence[str]) -> int:
     return answer
 
 
-def generate(
+def draw_expressions(
     n: int,
     *,
     seed: int,

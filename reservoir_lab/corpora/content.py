@@ -17,7 +17,7 @@ from reservoir.datasets.shipped import DataError
 from reservoir.files import file_digest
 from reservoir_lab.corpora import calculations, examples, fetching
 from reservoir_lab.corpora.calculations import BitMemory, BitXor
-from reservoir_lab.corpora.own import FILES, path_of, train_files
+from reservoir_lab.corpora.own import FILES, path_of, training_files
 from reservoir_lab.corpora.texts import labelled
 
 CHARACTERS = 32  # of a digest
@@ -37,7 +37,7 @@ def content_digest(name: str) -> str:
         path = path_of(name)
         if path.is_file():
             return _of_files({path.suffix: path})
-        return _of_files({file.relative_to(path).as_posix(): file for file in train_files(path)})
+        return _of_files({file.relative_to(path).as_posix(): file for file in training_files(path)})
     if name in MADE:
         return _of_made(name)
     dataset = fetching.one(FETCHED.get(name, name))
@@ -115,7 +115,7 @@ MADE: dict[str, Callable[[], Iterable[str | bytes]]] = {
     "bit memory": lambda: _examples(*BitMemory(40, 3, 5).draw(16, seed=0)),
     "bit xor": lambda: _examples(*BitXor(5).draw(16, seed=0)),
     "expressions": lambda: map(
-        str, zip(*calculations.generate(8, seed=0, shortest=20, longest=60), strict=True)
+        str, zip(*calculations.draw_expressions(8, seed=0, shortest=20, longest=60), strict=True)
     ),
     "made-up": _made_up,
     "circle": lambda: _examples(*Circle().draw(16, seed=0)),

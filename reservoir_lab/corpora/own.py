@@ -175,7 +175,7 @@ def is_about(file: Path) -> bool:
     return file.name.lower().startswith(ABOUT)
 
 
-def train_files(path: Path) -> list[Path]:
+def training_files(path: Path) -> list[Path]:
     """The files below a folder that are of a part, or all of them if none is: what the corpus's digest is of."""
     files = sorted(file for file in path.rglob("*") if file.is_file() and not hidden(file, path))
     tops = [file.relative_to(path).parts for file in files]

@@ -20,7 +20,8 @@ from reservoir_lab import recipes
 from reservoir_lab.evidence import sources
 from reservoir_lab.evidence.sources import Figure
 from reservoir_lab.runs.building import outline
-from reservoir_lab.runs.records import METRICS, Record, find_records, frame
+from reservoir_lab.runs.convergence import frame
+from reservoir_lab.runs.records import METRICS, Record, find_records
 from reservoir_lab.runs.registry import Scale, family_or_own
 from reservoir_lab.runs.sweep import choose
 

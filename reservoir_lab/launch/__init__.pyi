@@ -1,13 +1,4 @@
-from . import (
-    cli,
-    console,
-    cost_model,
-    dry_run,
-    handed_in,
-    show,
-    submit,
-    train,
-)
+from . import cli, console, cost_model, dry_run, handed_in, show, submit, train
 
 __all__ = [
     "cli",

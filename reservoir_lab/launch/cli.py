@@ -343,7 +343,7 @@ class Records:
     folder: tyro.conf.Positional[Path | None] = None
 
     def __call__(self, fields: Sequence[str]) -> None:
-        launch.show.put_records(self.folder)
+        launch.show.ship(self.folder)
 
 
 AT_ONCE = 64

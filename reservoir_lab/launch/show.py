@@ -19,10 +19,10 @@ from reservoir_lab.evidence.comparison import comparisons
 from reservoir_lab.evidence.comparison import table as recorded_runs
 from reservoir_lab.launch.console import console, new_table, show, show_json
 from reservoir_lab.launch.train import chosen_run, show_record
-from reservoir_lab.runs.building import outline, tokens_found
-from reservoir_lab.runs.records import find_records, pack_records
+from reservoir_lab.runs.building import folder_of, outline, tokens_found
+from reservoir_lab.runs.records import find_records, ship_records
 from reservoir_lab.runs.registry import Scale
-from reservoir_lab.runs.trained_model import destination, export, export_stored, folder_of, stored_folder
+from reservoir_lab.runs.stored import destination, export, export_stored, stored_folder
 
 READABLE = 100  # columns of the fields
 NOT_SCORES = ("recipe", "seeds", "trained", "of", "steps", "minutes", "on")
@@ -143,6 +143,6 @@ def _show_comparison(where: str, scale: Scale) -> None:
     show(table, Text(about.strip(), style="italic"))
 
 
-def put_records(folder: Path | None) -> None:
+def ship(folder: Path | None) -> None:
     """Put the records in a folder, by default the results folder, into the files that ship, and print which."""
-    show("\n".join(pack_records(folder)) or "no record is newer than those that ship")
+    show("\n".join(ship_records(folder)) or "no record is newer than those that ship")

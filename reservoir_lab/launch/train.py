@@ -42,9 +42,9 @@ from reservoir_lab.runs.distribution import World, join_world
 from reservoir_lab.runs.distribution import leave_world as leave_world  # for the command line, when it fails
 from reservoir_lab.runs.execution import Busy, begin_afresh, execute
 from reservoir_lab.runs.handlers import CheckpointError
-from reservoir_lab.runs.own import DEFAULTS, fitted, kind_of, retargeted
+from reservoir_lab.runs.own import DEFAULTS, find_run, fitted, kind_of, retargeted
 from reservoir_lab.runs.preemption import StopSignal
-from reservoir_lab.runs.records import METRICS, Record, RecordError, find_run, path_of
+from reservoir_lab.runs.records import METRICS, Record, RecordError, path_of
 from reservoir_lab.runs.registry import Scale
 from reservoir_lab.runs.run import Run
 from reservoir_lab.runs.together import execute_together

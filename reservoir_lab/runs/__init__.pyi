@@ -1,19 +1,11 @@
 from . import convergence, sweep
 from .building import bare_model, build, load_trained, outline
 from .computation import Bits, Computation, Expressions, Pictures, Proteins, Sequences
+from .convergence import frame
 from .execution import execute, train_and_test
-from .own import on_files
+from .own import find_run, on_files
 from .provenance import cpu_seconds
-from .records import (
-    Record,
-    RecordError,
-    find_record,
-    find_records,
-    find_run,
-    frame,
-    pack_records,
-    read_record,
-)
+from .records import Record, RecordError, find_record, find_records, read_record, ship_records
 from .run import Run, run_from_json
 from .start import InitFromRelease, InitFromRun
 from .tasks import Classification, LanguageModelling, MaskedLanguageModelling, Translation
@@ -49,9 +41,9 @@ __all__ = [
     "on_files",
     "open_model",
     "outline",
-    "pack_records",
     "read_record",
     "run_from_json",
+    "ship_records",
     "sweep",
     "train_and_test",
 ]

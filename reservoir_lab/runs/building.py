@@ -14,25 +14,29 @@ from torch import nn
 
 from reservoir.datasets import Examples
 from reservoir.layers import LearnedPositions
+from reservoir.models.pretrained import WEIGHTS
 from reservoir.training import Task
 from reservoir.weights import (
     Pretrained,
     Scheme,
+    WeightsError,
     freeze,
     initialise,
+    load,
     owned,
     recorded_origin,
     set_origin,
     supermask,
 )
+from reservoir.weights.storage import read_contents
 from reservoir_lab.corpora import LabelledCorpus, ParallelCorpus, Text
 from reservoir_lab.corpora.own import FILES
 from reservoir_lab.runs.computation import Computation, OnPuzzle
-from reservoir_lab.runs.handlers import CheckpointError, read_weights
+from reservoir_lab.runs.handlers import CheckpointError
 from reservoir_lab.runs.records import path_of
 from reservoir_lab.runs.registry import Scale
 from reservoir_lab.runs.run import Run
-from reservoir_lab.runs.start import InitFromRelease, InitFromRun, matching, released_model, take
+from reservoir_lab.runs.start import InitFromRelease, InitFromRun, matching, released_model, transfer
 
 Corpus = ParallelCorpus | Text | LabelledCorpus | Examples
 
@@ -65,7 +69,7 @@ def task_of(run: Run) -> Any:
     return run.task
 
 
-def load_data(run: Run) -> tuple[Corpus, Any]:
+def data_of(run: Run) -> tuple[Corpus, Any]:
     """The corpus of a run, and the vocabulary that cuts it: its own, or that of the run that it begins with.
 
     Raises:
@@ -73,16 +77,16 @@ def load_data(run: Run) -> tuple[Corpus, Any]:
         ValueError: the run that this one begins with has a vocabulary of another size.
     """
     if isinstance(run.task, OnPuzzle):
-        return run.task.load(seed=run.seed)
+        return run.task.prepare(seed=run.seed)
     if not isinstance(run.start, InitFromRun) or isinstance(run.task, Computation):
-        return task_of(run).load()
+        return task_of(run).prepare()
     source = run.start.source(run.scale, run.seed)
     if source.task.vocabulary != run.task.vocabulary:
         raise ValueError(
             f"task.vocabulary must be {source.task.vocabulary}, as in {source.recipe}, which this run begins"
             f" with; got {run.task.vocabulary}"
         )
-    return task_of(run).load(load_data(source)[1])
+    return task_of(run).prepare(data_of(source)[1])
 
 
 def bare_model(run: Run, vocabulary: int | None = None) -> nn.Module:
@@ -108,7 +112,7 @@ def build(run: Run) -> tuple[nn.Module, Task, Corpus]:
     Raises:
         CheckpointError: the run begins with weights that are not there, or are damaged.
     """
-    corpus, vocabulary = load_data(run)
+    corpus, vocabulary = data_of(run)
     return model_of(run, vocabulary), task_of(run).task(corpus, vocabulary, seed=run.seed), corpus
 
 
@@ -118,7 +122,7 @@ def tokens_found(run: Run) -> int | None:
     Raises:
         DataError: the data cannot be had.
     """
-    return len(load_data(run)[1]) if run.task.data.startswith(FILES) else None
+    return len(data_of(run)[1]) if run.task.data.startswith(FILES) else None
 
 
 def outline(run: Run, vocabulary: int | None = None) -> nn.Module:
@@ -165,7 +169,7 @@ def trained(run: Run) -> tuple[nn.Module, str]:
         CheckpointError: as in `load_trained`.
     """
     weights = _weights(run)
-    model = model_of(run, load_data(run)[1])
+    model = model_of(run, data_of(run)[1])
     return model, _read(run, weights, model)
 
 
@@ -214,14 +218,14 @@ def _begin(run: Run, model: nn.Module) -> None:
     seed = run.seed if start.matched else None
     if isinstance(start, InitFromRelease):
         learned, digest = released_model(start.name, seed=start.source(run.seed))
-        take(wanted, learned, start.name, f"{start.name}@{digest}", seed=seed)
+        transfer(wanted, learned, start.name, f"{start.name}@{digest}", seed=seed)
         return
     try:
         learned, digest = trained(source := start.source(run.scale, run.seed))
     except CheckpointError as error:
         raise CheckpointError(f"this run begins with the weights of {start.recipe}, but {error}") from error
     checkpoint = f"{start.recipe}/{run.scale}/seed-{source.seed}@{digest}"
-    take(wanted, learned, start.recipe, checkpoint, seed=seed)
+    transfer(wanted, learned, start.recipe, checkpoint, seed=seed)
 
 
 def notes_of(run: Run, task: Any, corpus: Any) -> list[str]:
@@ -239,21 +243,32 @@ def missing_sources(run: Run) -> Iterator[Run]:
     """The runs whose weights `run` begins with and that are not here, in the order in which they have to be run."""
     if isinstance(run.start, InitFromRun) and run.start.streams:
         source = run.start.source(run.scale, run.seed)
-        if not _weights_path(source).exists():
+        if not weights_path(source).exists():
             yield from missing_sources(source)
             yield source
 
 
 def _read(run: Run, weights: Path, model: nn.Module) -> str:
-    digest = read_weights(weights, model, identity=stamp(run, model))
-    if run.freeze.after:
-        freeze(model, run.freeze)
-    model.eval()
-    return digest
+    """Fill the model of a run with the weights that it was trained to, and return their digest."""
+    advice = "delete it and run again with --fresh"
+    try:
+        stored = read_contents(weights)
+        if stored.metadata.get("identity") != stamp(run, model):
+            raise CheckpointError(f"{weights} belongs to a run with other settings: {advice}")
+        load(model, weights)
+    except WeightsError as error:
+        raise CheckpointError(f"{error}: {advice}") from error
+    return stored.digest
 
 
-def _weights_path(run: Run) -> Path:
-    return path_of(run).with_suffix(".safetensors")
+def folder_of(run: Run) -> Path:
+    """Where the model of a run on data of one's own is stored when it is trained: next to its record."""
+    return path_of(run).with_suffix("")
+
+
+def weights_path(run: Run) -> Path:
+    """Where the trained model of a run is stored: next to its record, in a folder where the data are one's own."""
+    return folder_of(run) / WEIGHTS if run.base else path_of(run).with_suffix(".safetensors")
 
 
 def _weights(run: Run) -> Path:
@@ -262,7 +277,7 @@ def _weights(run: Run) -> Path:
     Raises:
         CheckpointError: there is none.
     """
-    weights = _weights_path(run)
+    weights = weights_path(run)
     if not weights.exists():
         command = f"reservoir run {run.recipe} --scale {run.scale} --seeds {run.seed}"
         command += " --fresh" if path_of(run).exists() else ""

@@ -57,7 +57,7 @@ class Computation(Settings):
         """How many tokens there are; 0 where a position is numbers."""
         return 0
 
-    def load(self, vocabulary: None = None) -> tuple[Examples, range]:
+    def prepare(self, vocabulary: None = None) -> tuple[Examples, range]:
         """The sequences, and the ids of the tokens that they are made of."""
         return self.examples(), range(self.vocabulary)
 
@@ -131,7 +131,7 @@ class Expressions(Computation):
 
     Args:
         n: how many are drawn to train on.
-        depth, arguments, shortest, longest: as in `reservoir_lab.corpora.calculations.generate`.
+        depth, arguments, shortest, longest: as in `reservoir_lab.corpora.calculations.draw_expressions`.
     """
 
     n: int = 20_000
@@ -158,7 +158,7 @@ class Expressions(Computation):
     def examples(self) -> Examples:
         ids = {token: number for number, token in enumerate(calculations.VOCABULARY)}
         total = self.n + 2 * self.held_out
-        found, values = calculations.generate(
+        found, values = calculations.draw_expressions(
             total,
             seed=0,
             depth=self.depth,
@@ -406,7 +406,7 @@ class OnPuzzle(Settings):
         """The name of the data, as `content_digest` knows it."""
         return type(self.puzzle).__name__.lower()
 
-    def load(self, vocabulary: None = None, *, seed: int = 0) -> tuple[Examples, range]:
+    def prepare(self, vocabulary: None = None, *, seed: int = 0) -> tuple[Examples, range]:
         """The sequences that the seed draws, and the ids of their tokens."""
         return self.examples(seed), range(self.vocabulary)
 

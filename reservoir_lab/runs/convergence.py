@@ -1,15 +1,86 @@
-"""When a run has converged and what it cost to get there: by rules that are applied to what was recorded."""
+"""What records come to: a table of runs, their curves, when one had converged and what it cost to get there."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from typing import Any, Literal, get_args
 
+import pandas as pd
+
+from reservoir.datasets import shipped
 from reservoir.layers.arguments import check_choice, check_number
-from reservoir_lab.runs.records import Record, RecordError
+from reservoir_lab.runs import registry
+from reservoir_lab.runs.records import Record, RecordError, find_records
+from reservoir_lab.runs.registry import results
 
 Axis = Literal["steps", "flops"]
 
 WITHIN = 0.02
+
+
+def all_records(family: str = "") -> Iterator[Record]:
+    """Every record of a run without overrides; one in the results folder hides the shipped one.
+
+    Args:
+        family: a family of recipes such as "transformer", or one recipe; all if empty.
+    """
+    sys.audit("reservoir.read", str(shipped() / "results" / family))
+    own = (path.parent for path in (results() / family).glob("**/seed-*.json"))
+    rows = {folder.relative_to(results()).as_posix() for folder in own}
+    rows |= {
+        row
+        for row in registry.shipped_rows(family.partition("/")[0])
+        if f"{row}/".startswith(f"{family}/" if family else "")
+    }
+    for row in sorted(rows):
+        recipe, _, scale = row.rpartition("/")
+        yield from find_records(recipe, scale=scale)
+
+
+def frame(recipe: str | None = None, *, scale: str | None = None) -> pd.DataFrame:
+    """Records as a table: one line a run and test set.
+
+    The columns: recipe, scale, seed, precision and test set; the metric that counts, and every metric of the test set
+    under its own name; the counts of `parameters`; steps, tokens and operations of training; its wall-clock seconds,
+    processor seconds of the whole run, and bytes of memory at its peak; the area under its curve; on which processor
+    or GPU, with how many threads and which torch; and of which version and commit, and whether the checkout differed
+    from that (None where there was no checkout).
+
+    Args:
+        recipe: a recipe or a family such as "transformer"; everything if None.
+        scale: one scale; all if None.
+
+    Returns:
+        The table; without lines and columns where nothing is recorded.
+    """
+    lines = []
+    for record in all_records(recipe or ""):
+        if scale is not None and record.scale != scale:
+            continue
+        for test, metrics in record.tests.items():
+            lines.append(
+                {
+                    "recipe": record.recipe,
+                    "scale": record.scale,
+                    "seed": record.seed,
+                    "precision": record.run["precision"],
+                    "test": test,
+                    "metric": record.scored_by,
+                    **{name: value for name, value in metrics.items() if isinstance(value, int | float)},
+                    **record.parameters,
+                    "steps": record.points[-1]["step"],
+                    "tokens": record.tokens,
+                    "flops": record.flops,
+                    "seconds": record.seconds,
+                    "cpu_seconds": record.cpu_seconds,
+                    "peak_memory": record.peak_memory,
+                    "aucc": record.aucc["value"],
+                    **{name: record.machine[name] for name in ("cpu", "gpu", "threads", "torch")},
+                    **{name: record.code.get(name) for name in ("version", "commit", "dirty")},
+                }
+            )
+    return pd.DataFrame(lines)
 
 
 def steps_to_converge(record: Record, *, within: float = WITHIN) -> int:

@@ -127,7 +127,7 @@ def join_world() -> Iterator[World]:
             yield current_world()
     except BaseException as error:
         if dist.is_initialized():
-            if _ends_alone():
+            if not torch.cuda.is_available():  # Gloo's can end while others are in an exchange; NCCL's waits
                 dist.destroy_process_group()
             else:
                 atexit.register(leave_world, 1)
@@ -232,11 +232,6 @@ def _numbered() -> World:
             f"RANK must be from 0 to {int(size) - 1}, as WORLD_SIZE is {size}, got {rank!r}; {hint}"
         )
     return World(int(rank), int(size))
-
-
-def _ends_alone() -> bool:
-    """Whether one process can end its group while others are in an exchange: Gloo's can, NCCL's waits for them."""
-    return not torch.cuda.is_available()
 
 
 def leave_world(status: int) -> None:

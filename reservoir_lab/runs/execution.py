@@ -18,18 +18,13 @@ from reservoir.training import History, Listener, Message, Point, Recorded, Task
 from reservoir.training.loop import TrainingError
 from reservoir.weights import Report, report
 from reservoir_lab.corpora.content import content_digest
-from reservoir_lab.runs import building, handlers, provenance, registry
+from reservoir_lab.runs import building, handlers, provenance
 from reservoir_lab.runs.distribution import Processes, current_world
+from reservoir_lab.runs.own import check_name
 from reservoir_lab.runs.preemption import StopSignal, restarted
-from reservoir_lab.runs.records import (
-    RESULTS_ADVICE,
-    Record,
-    path_of,
-    read_record,
-    recorded,
-)
-from reservoir_lab.runs.run import Run, other_data, other_fields
-from reservoir_lab.runs.trained_model import check_folder, folder_of, store
+from reservoir_lab.runs.records import RESULTS_ADVICE, Record, path_of, read_record, recorded
+from reservoir_lab.runs.run import Run, other_fields
+from reservoir_lab.runs.stored import check_folder, store
 
 PROBE = 4096  # bytes that are written to see whether any can be
 
@@ -134,42 +129,6 @@ def _mark(run: Run) -> None:
         handlers.begin_checkpoint(checkpoint, identity)
 
 
-def check_name(run: Run, *, fresh: bool = False) -> None:
-    """Refuse the name of a run that is no recipe's if another run has it, of this seed or another.
-
-    One that was made with an earlier content of the same files may be replaced. Changed recipes are filed apart. Nor
-    may a name begin another one, go on from it, or lead into the folders of a run: one would hide the other.
-
-    Args:
-        fresh: the run of this very name is to be replaced.
-
-    Raises:
-        ValueError: another one has it; the message says in which fields they differ.
-    """
-    name = run.recipe
-    if name in registry.RECIPES and not run.base:
-        return
-    advice = "give this run a name of its own with --name (in Python, run.evolve(recipe=…))"
-    if inside := set(registry.SCALES) & set(name.lower().split("/")):
-        raise ValueError(f"the name {name} has {min(inside)} in it, which is the name of a scale; {advice}")
-    families = {recipe.partition("/")[0] for recipe in registry.RECIPES}
-    for other in (*families, *registry.RECIPES, *registry.own_names(registry.RECIPES)):
-        if other != name and (f"{other}/".startswith(f"{name}/") or f"{name}/".startswith(f"{other}/")):
-            raise ValueError(
-                f"the names {name} and {other} begin alike, so that one hides the other; {advice}"
-            )
-        if other == name and (other in families or other in registry.RECIPES):
-            raise ValueError(f"{name} is the name of a recipe or of a family of them; {advice}")
-    for path in () if fresh else sorted(path_of(run).parent.glob("seed-*.json")):
-        record = read_record(path)
-        edited = run.task.data in record.run["task"].values() and other_data(record, run)
-        if not edited and (found := other_fields(record, run.evolve(seed=record.seed))):
-            raise ValueError(
-                f"the name {name} is taken: {path} was made with {found}; {advice}, or replace that one with"
-                " --fresh (fresh=True)"
-            )
-
-
 def check_machine(run: Run) -> None:
     """Check that a run can be executed on this machine.
 
@@ -192,11 +151,8 @@ def check_place(run: Run) -> None:
         ValueError: as in `check_folder`.
     """
     path = path_of(run)
-    for target in (
-        *(path.with_suffix(end) for end in (".json", ".checkpoint", ".safetensors")),
-        folder_of(run),
-    ):
-        clear_leftovers(target)
+    for end in (".json", ".checkpoint", ".safetensors", ""):  # the last is the folder of a model on own data
+        clear_leftovers(path.with_suffix(end))
     check_folder(run)
     check_writable(path, PROBE, advice=RESULTS_ADVICE)
     needed = 3 * 4 * report(building.outline(run)).trainable

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections import Counter
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -22,16 +21,17 @@ from reservoir.training.backskipping import Backskipping
 from reservoir.training.flops import count_flops, count_products
 from reservoir.training.state import Handler
 from reservoir.training.task import Task, device_of
-from reservoir.weights import Freeze, Trained, files, freeze, mark_trained, owned, recorded_origin
+from reservoir.weights import Freeze, Trained, files, freeze, owned, recorded_origin
 from reservoir.weights.naming import state_buffers
 from reservoir_lab.runs.distribution import current_world
-from reservoir_lab.runs.preemption import Preempted as Preempted
+from reservoir_lab.runs.preemption import Preempted
 
-CHECKPOINT, WEIGHTS = "reservoir-run-2", "reservoir-weights-2"
+CHECKPOINT = "reservoir-run-2"
+ADVICE = "delete it, or pass --fresh, to train from the start"
 
 
 class CheckpointError(RuntimeError):
-    """A checkpoint or a file of weights cannot be used; the message says which and why."""
+    """A checkpoint or a stored model cannot be used; the message says which and why."""
 
 
 Beside = tuple[nn.Module, torch.optim.Optimizer]
@@ -54,7 +54,7 @@ def write_checkpoint(
     Args:
         path: of the file.
         model, optimiser: what is trained, and by what.
-        identity: a digest of the run's fields; `read_checkpoint` refuses a checkpoint of another run.
+        identity: a digest of the run's fields; `restore_checkpoint` refuses a checkpoint of another run.
         progress: the run's place in the data and what it measured, as JSON.
         beside: what learns along with the model.
 
@@ -69,7 +69,7 @@ def write_checkpoint(
             for key, value in its.state.get(parameter, {}).items():
                 if isinstance(value, Tensor):
                     tensors[f"{prefix}optimiser/{name}/{key}"] = value
-    atomic_write(path, _bytes(tensors, CHECKPOINT, identity, json.dumps(progress)), advice=room(path))
+    atomic_write(path, _bytes(tensors, identity, json.dumps(progress)), advice=room(path))
 
 
 def begin_checkpoint(path: Path, identity: str) -> None:
@@ -78,7 +78,7 @@ def begin_checkpoint(path: Path, identity: str) -> None:
     Raises:
         WriteError: as in `write_checkpoint`.
     """
-    atomic_write(path, _bytes({}, CHECKPOINT, identity, ""), advice=room(path))
+    atomic_write(path, _bytes({}, identity, ""), advice=room(path))
 
 
 def belongs_to(path: Path, identity: str, *, empty: bool = False) -> bool:
@@ -96,7 +96,7 @@ def belongs_to(path: Path, identity: str, *, empty: bool = False) -> bool:
     return metadata.get("format") == CHECKPOINT and whose == identity and not (empty and metadata["progress"])
 
 
-def read_checkpoint(
+def restore_checkpoint(
     path: Path,
     model: nn.Module,
     optimiser: torch.optim.Optimizer,
@@ -111,8 +111,7 @@ def read_checkpoint(
     Raises:
         CheckpointError: the file is damaged, is no checkpoint, or belongs to another run. Nothing was changed.
     """
-    advice = "delete it, or pass --fresh, to train from the start"
-    tensors, progress = _read(path, CHECKPOINT, identity, f"checkpoint {path}", advice)
+    tensors, progress = _read(path, identity)
     if not progress:
         return {}
     learners = _learners(model, optimiser, beside)
@@ -122,7 +121,15 @@ def read_checkpoint(
         for kind, tensors_ in (("model", _learned(module)), ("buffer", state_buffers(module)))
         for name, tensor in tensors_.items()
     }
-    _copy(tensors, wanted, f"checkpoint {path}", advice)
+    for name, place in wanted.items():
+        shape = tuple(tensors[name].shape) if name in tensors else None
+        if shape != tuple(place.shape):
+            raise CheckpointError(
+                f"checkpoint {path} has {shape or 'nothing'} for {name}, not {tuple(place.shape)}: {ADVICE}"
+            )
+    with torch.no_grad():
+        for name, place in wanted.items():
+            place.copy_(tensors[name])
     for prefix, (module, its) in learners.items():
         learned, head = _learned(module), f"{prefix}optimiser/"
         for full, value in tensors.items():
@@ -133,11 +140,6 @@ def read_checkpoint(
     return json.loads(progress)
 
 
-def weights_bytes(model: nn.Module, *, identity: str) -> bytes:
-    """The file with the tensors of `model` that move, under their stream names."""
-    return _bytes(_trained(model), WEIGHTS, identity, "")
-
-
 def room(checkpoint: Path) -> str:
     """What to do where a file cannot be written: what is kept, if anything is, and where room can be had."""
     elsewhere = "free some space, or set RESERVOIR_RESULTS to a folder that you may write to"
@@ -145,25 +147,13 @@ def room(checkpoint: Path) -> str:
     return f"{elsewhere}; {kept}" if kept else elsewhere
 
 
-def read_weights(path: Path, model: nn.Module, *, identity: str) -> str:
-    """Put what `weights_bytes` gave into `model`, whose frozen tensors the seed has drawn already.
-
-    Returns:
-        the digest of what was read, by which it can be referred to.
-
-    Raises:
-        CheckpointError: the file is damaged, holds no weights, or belongs to another run. Nothing was changed.
-    """
-    advice = "delete it and run again with --fresh"
-    tensors, progress = _read(path, WEIGHTS, identity, f"file of weights {path}", advice)
-    _copy(tensors, _trained(model), f"file of weights {path}", advice)
-    mark_trained(model)
-    return _digest(tensors, identity + progress)
-
-
 def _learned(model: nn.Module) -> dict[str, nn.Parameter]:
     """What moves, or moved until a plan stopped it, by its name in the model."""
-    ids = {id(parameter) for parameter in _trained(model).values()}
+    ids = {
+        id(item.parameter)
+        for item in owned(model)
+        if item.parameter.requires_grad or isinstance(recorded_origin(item), Trained)
+    }
     return {name: p for name, p in model.named_parameters() if id(p) in ids}
 
 
@@ -172,52 +162,25 @@ def _learners(model: nn.Module, optimiser: torch.optim.Optimizer, beside: Beside
     return {"": (model, optimiser)} | ({} if beside is None else {"beside/": beside})
 
 
-def _trained(model: nn.Module) -> dict[str, nn.Parameter]:
-    """What `_learned` returns, by stream name; where parts that were drawn apart share a name, by path."""
-    items = [
-        item
-        for item in owned(model)
-        if item.parameter.requires_grad or isinstance(recorded_origin(item), Trained)
-    ]
-    times = Counter(item.stream for item in items)
-    return {item.stream if times[item.stream] == 1 else item.path: item.parameter for item in items}
-
-
-def _bytes(tensors: Mapping[str, Tensor], kind: str, identity: str, progress: str) -> bytes:
+def _bytes(tensors: Mapping[str, Tensor], identity: str, progress: str) -> bytes:
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    metadata = {"format": kind, "identity": identity, "progress": progress}
+    metadata = {"format": CHECKPOINT, "identity": identity, "progress": progress}
     return files.safetensors_bytes(tensors, metadata | {"digest": _digest(tensors, identity + progress)})
 
 
-def _read(path: Path, kind: str, identity: str, what: str, advice: str) -> tuple[dict[str, Tensor], str]:
+def _read(path: Path, identity: str) -> tuple[dict[str, Tensor], str]:
     try:
         tensors, metadata = files.read_safetensors(path)
     except files.WeightsError as error:
-        raise CheckpointError(f"{what} is damaged ({error}): {advice}") from error
-    if metadata.get("format") != kind:
-        raise CheckpointError(f"{what} does not have the format {kind}: {advice}")
+        raise CheckpointError(f"checkpoint {path} is damaged ({error}): {ADVICE}") from error
+    if metadata.get("format") != CHECKPOINT:
+        raise CheckpointError(f"checkpoint {path} does not have the format {CHECKPOINT}: {ADVICE}")
     found, progress = metadata.get("identity", ""), metadata.get("progress", "")
     if metadata.get("digest") != _digest(tensors, found + progress):
-        raise CheckpointError(f"{what} is damaged (its digest does not match): {advice}")
-    bare = (
-        identity.partition("@")[0] if kind == CHECKPOINT and not progress else identity
-    )  # `begin_checkpoint` knows no more
-    if found not in (identity, bare):
-        raise CheckpointError(f"{what} belongs to a run with other settings: {advice}")
+        raise CheckpointError(f"checkpoint {path} is damaged (its digest does not match): {ADVICE}")
+    if found != (identity if progress else identity.partition("@")[0]):  # `begin_checkpoint` knows no more
+        raise CheckpointError(f"checkpoint {path} belongs to a run with other settings: {ADVICE}")
     return tensors, progress
-
-
-@torch.no_grad()
-def _copy(tensors: dict[str, Tensor], parameters: Mapping[str, Tensor], what: str, advice: str) -> None:
-    """Put tensors into the parameters of the same names, all of them or none."""
-    for name, parameter in parameters.items():
-        shape = tuple(tensors[name].shape) if name in tensors else None
-        if shape != tuple(parameter.shape):
-            raise CheckpointError(
-                f"{what} has {shape or 'nothing'} for {name}, not {tuple(parameter.shape)}: {advice}"
-            )
-    for name, parameter in parameters.items():
-        parameter.copy_(tensors[name])
 
 
 def _digest(tensors: Mapping[str, Tensor], text: str) -> str:
@@ -269,7 +232,7 @@ class Checkpoints(Handler):
 
     def _restore(self, path: Path) -> None:
         model, optimiser = self.training.model, self.training.torch_optimiser
-        progress = read_checkpoint(path, model, optimiser, identity=self.identity, beside=self.beside)
+        progress = restore_checkpoint(path, model, optimiser, identity=self.identity, beside=self.beside)
         if (numbers := progress.pop("skipping", None)) and self.skipping:
             self.skipping.restore(numbers)
         if progress:
@@ -293,7 +256,7 @@ class Checkpoints(Handler):
     def _save(self) -> None:
         training = self.training
         training.check_weights()
-        training.read_clocks()
+        training.note_times()
         if self.path is None or not current_world().main:
             return
         progress = training.history.progress()

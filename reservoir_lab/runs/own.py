@@ -23,9 +23,11 @@ from reservoir_lab.corpora.own import (
 )
 from reservoir_lab.corpora.own_texts import LABEL_NAMES, TEXTS, languages
 from reservoir_lab.runs import registry
-from reservoir_lab.runs.building import load_data, task_of
+from reservoir_lab.runs.building import data_of, folder_of, task_of
 from reservoir_lab.runs.computation import Computation, Pictures, Sequences
-from reservoir_lab.runs.run import NAME, Run
+from reservoir_lab.runs.records import read_record
+from reservoir_lab.runs.registry import Scale, record_path, results
+from reservoir_lab.runs.run import NAME, Run, other_data, other_fields, run_from_json
 from reservoir_lab.runs.start import InitFromRun
 from reservoir_lab.runs.tasks import LanguageModelling, MaskedLanguageModelling, Translation
 
@@ -119,7 +121,7 @@ def fitted(run: Run, *, keep: Collection[str] = ()) -> Run:
     """
     if isinstance(run.task, Translation):
         run = _translating(run, keep)
-    corpus, vocabulary = load_data(run)
+    corpus, vocabulary = data_of(run)
     task: Any = task_of(run)
     if isinstance(task, LanguageModelling | MaskedLanguageModelling) and "task.length" not in keep:
         tokens = len(vocabulary.encode_text(cast(Any, corpus).train))
@@ -209,3 +211,55 @@ def _is_number(word: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def find_run(name: str, *, scale: Scale = "laptop", seed: int = 0) -> Run:
+    """The run that a recipe stands for, or a run of your own as it is recorded, with this seed or with another.
+
+    Raises:
+        ValueError: there is no such recipe and no such run, or none of that scale.
+    """
+    paths = sorted((results() / name / scale).glob("seed-*.json"))
+    if name in registry.RECIPES or not (paths or registry.elsewhere(name)):
+        return registry.get(name, scale=scale, seed=seed)
+    if not paths:
+        raise ValueError(f"there is no run {name} at the {scale} scale{registry.elsewhere(name)}")
+    path = record_path(results(), name, scale, seed)
+    record = read_record(path if path in paths else paths[0])
+    return run_from_json(record.run).evolve(seed=seed)
+
+
+def check_name(run: Run, *, fresh: bool = False) -> None:
+    """Refuse the name of a run that is no recipe's if another run has it, of this seed or another.
+
+    One that was made with an earlier content of the same files may be replaced. Changed recipes are filed apart. Nor
+    may a name begin another one, go on from it, or lead into the folders of a run: one would hide the other.
+
+    Args:
+        fresh: the run of this very name is to be replaced.
+
+    Raises:
+        ValueError: another one has it; the message says in which fields they differ.
+    """
+    name = run.recipe
+    if name in registry.RECIPES and not run.base:
+        return
+    advice = "give this run a name of its own with --name (in Python, run.evolve(recipe=…))"
+    if inside := set(registry.SCALES) & set(name.lower().split("/")):
+        raise ValueError(f"the name {name} has {min(inside)} in it, which is the name of a scale; {advice}")
+    families = {recipe.partition("/")[0] for recipe in registry.RECIPES}
+    for other in (*families, *registry.RECIPES, *registry.own_names(registry.RECIPES)):
+        if other != name and (f"{other}/".startswith(f"{name}/") or f"{name}/".startswith(f"{other}/")):
+            raise ValueError(
+                f"the names {name} and {other} begin alike, so that one hides the other; {advice}"
+            )
+        if other == name and (other in families or other in registry.RECIPES):
+            raise ValueError(f"{name} is the name of a recipe or of a family of them; {advice}")
+    for path in () if fresh else sorted(folder_of(run).parent.glob("seed-*.json")):
+        record = read_record(path)
+        edited = run.task.data in record.run["task"].values() and other_data(record, run)
+        if not edited and (found := other_fields(record, run.evolve(seed=record.seed))):
+            raise ValueError(
+                f"the name {name} is taken: {path} was made with {found}; {advice}, or replace that one with"
+                " --fresh (fresh=True)"
+            )

@@ -17,14 +17,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any, NotRequired, TypedDict, cast
 
-import pandas as pd
 from msgspec import Meta
 
 from reservoir.datasets import shipped
 from reservoir.files import atomic_writes, read_bounded
 from reservoir_lab.runs import registry
-from reservoir_lab.runs.registry import Scale, record_path, results
-from reservoir_lab.runs.run import ABSENT, Run, flat, other_fields, run_from_json
+from reservoir_lab.runs.registry import record_path, results
+from reservoir_lab.runs.run import ABSENT, Run, flat, other_fields
 from reservoir_lab.typed import parse, typed
 
 FORMAT = 3
@@ -366,22 +365,6 @@ def recorded(run: Run) -> Record | None:
     return None if other_fields(record, run) else record
 
 
-def find_run(name: str, *, scale: Scale = "laptop", seed: int = 0) -> Run:
-    """The run that a recipe stands for, or a run of your own as it is recorded, with this seed or with another.
-
-    Raises:
-        ValueError: there is no such recipe and no such run, or none of that scale.
-    """
-    paths = sorted((results() / name / scale).glob("seed-*.json"))
-    if name in registry.RECIPES or not (paths or registry.elsewhere(name)):
-        return registry.get(name, scale=scale, seed=seed)
-    if not paths:
-        raise ValueError(f"there is no run {name} at the {scale} scale{registry.elsewhere(name)}")
-    path = record_path(results(), name, scale, seed)
-    record = read_record(path if path in paths else paths[0])
-    return run_from_json(record.run).evolve(seed=seed)
-
-
 def find_record(recipe: str, *, scale: str = "laptop", seed: int = 0) -> Record | None:
     """The record of a run, from the results folder first, then from those that ship with the book.
 
@@ -400,25 +383,6 @@ def find_records(recipe: str, *, scale: str = "laptop") -> list[Record]:
     own = {int(found[1]) for name in names if (found := SEED_FILE.fullmatch(name))}
     seeds = sorted(own.union(_shipped(recipe, scale)))
     return [record for seed in seeds if (record := find_record(recipe, scale=scale, seed=seed))]
-
-
-def all_records(family: str = "") -> Iterator[Record]:
-    """Every record of a run without overrides; one in the results folder hides the shipped one.
-
-    Args:
-        family: a family of recipes such as "transformer", or one recipe; all if empty.
-    """
-    sys.audit("reservoir.read", str(shipped() / "results" / family))
-    own = (path.parent for path in (results() / family).glob("**/seed-*.json"))
-    rows = {folder.relative_to(results()).as_posix() for folder in own}
-    rows |= {
-        row
-        for row in registry.shipped_rows(family.partition("/")[0])
-        if f"{row}/".startswith(f"{family}/" if family else "")
-    }
-    for row in sorted(rows):
-        recipe, _, scale = row.rpartition("/")
-        yield from find_records(recipe, scale=scale)
 
 
 def _shipped(recipe: str, scale: str) -> dict[int, Record]:
@@ -460,7 +424,7 @@ def _compared(record: Record, made: registry.Recipe) -> str:
 # ---- what ships ------------------------------------------------------------------------------------------------------
 
 
-def pack_records(folder: Path | None = None, to: Path | None = None) -> list[str]:
+def ship_records(folder: Path | None = None, to: Path | None = None) -> list[str]:
     """Put the records below a folder into the files of their families, a line a run, in place of older ones.
 
     Left out with a warning is what could not ship: runs of other fields than a recipe has, or of code that is no
@@ -554,51 +518,3 @@ def _lines(records: Mapping[tuple[str, str, int], Record]) -> bytes:
         for line in [head, *({name: one[name] for name in one if name not in head} for one in stored)]:
             text.append(json.dumps(line, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n")
     return "".join(text).encode()
-
-
-# ---- tables ----------------------------------------------------------------------------------------------------------
-
-
-def frame(recipe: str | None = None, *, scale: str | None = None) -> pd.DataFrame:
-    """Records as a table: one line a run and test set.
-
-    The columns: recipe, scale, seed, precision and test set; the metric that counts, and every metric of the test set
-    under its own name; the counts of `parameters`; steps, tokens and operations of training; its wall-clock seconds,
-    processor seconds of the whole run, and bytes of memory at its peak; the area under its curve; on which processor
-    or GPU, with how many threads and which torch; and of which version and commit, and whether the checkout differed
-    from that (None where there was no checkout).
-
-    Args:
-        recipe: a recipe or a family such as "transformer"; everything if None.
-        scale: one scale; all if None.
-
-    Returns:
-        The table; without lines and columns where nothing is recorded.
-    """
-    lines = []
-    for record in all_records(recipe or ""):
-        if scale is not None and record.scale != scale:
-            continue
-        for test, metrics in record.tests.items():
-            lines.append(
-                {
-                    "recipe": record.recipe,
-                    "scale": record.scale,
-                    "seed": record.seed,
-                    "precision": record.run["precision"],
-                    "test": test,
-                    "metric": record.scored_by,
-                    **{name: value for name, value in metrics.items() if isinstance(value, int | float)},
-                    **record.parameters,
-                    "steps": record.points[-1]["step"],
-                    "tokens": record.tokens,
-                    "flops": record.flops,
-                    "seconds": record.seconds,
-                    "cpu_seconds": record.cpu_seconds,
-                    "peak_memory": record.peak_memory,
-                    "aucc": record.aucc["value"],
-                    **{name: record.machine[name] for name in ("cpu", "gpu", "threads", "torch")},
-                    **{name: record.code.get(name) for name in ("version", "commit", "dirty")},
-                }
-            )
-    return pd.DataFrame(lines)

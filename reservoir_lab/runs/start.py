@@ -22,7 +22,7 @@ from reservoir.files import file_digest
 from reservoir.models import LanguageModel, LanguageModelConfig, Llama, LlamaConfig
 from reservoir.models.pretrained import read_folder
 from reservoir.weights import Pretrained, Seeded, WeightsError, owned, recorded_origin, set_origin
-from reservoir.weights.files import read_safetensors
+from reservoir.weights.files import read_safetensors, tensor_digest
 from reservoir.weights.initialisation import NormalAround
 from reservoir.weights.naming import Owned
 from reservoir_lab.corpora import fetch
@@ -34,9 +34,9 @@ from reservoir_lab.typed import hint
 OURS = "gpt/wikipedia"
 NAMES = (OURS, "stories260k", "gpt2")
 KNOWN = {
-    "e372bc8f84ec7c5a": "8e7eb83482492329",
-    "20ddefd10b3276d8": "76a3e4cd611aa9aa",
-    "042a4f87c0e0125f": "6e6ef5152866a3a6",
+    "b2da1a0779feb921": "8e7eb83482492329",
+    "1c8aba56b5cb424d": "76a3e4cd611aa9aa",
+    "c9b6729c8d8ec271": "6e6ef5152866a3a6",
 }
 """Digests of ours that ship, with those of their first files, by which records know them."""
 
@@ -120,7 +120,7 @@ def matching(model: nn.Module, streams: tuple[str, ...]) -> list[Owned]:
 
 
 @torch.no_grad()
-def take(
+def transfer(
     wanted: list[Owned], learned: nn.Module, name: str, checkpoint: str, *, seed: int | None = None
 ) -> None:
     """Copy tensors from another model, or draw them with its tensors' means and standard deviations.
@@ -156,7 +156,10 @@ def take(
             continue
         item.parameter.copy_(found.parameter)
         origin = recorded_origin(found)
-        set_origin(item, origin if isinstance(origin, Seeded | Pretrained) else Pretrained(checkpoint))
+        if not isinstance(origin, Seeded):
+            known = origin.checkpoint if isinstance(origin, Pretrained) else checkpoint
+            origin = Pretrained(known, item.path, tensor_digest(found.parameter))
+        set_origin(item, origin)
 
 
 def released_model(name: str, *, seed: int = 0) -> tuple[nn.Module, str]:

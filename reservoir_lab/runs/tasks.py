@@ -136,7 +136,7 @@ class Translation(Settings):
         default="", metadata={"omit_if_default": True}
     )
 
-    def load(self, vocabulary: Vocabulary | None = None) -> tuple[ParallelCorpus, Vocabulary]:
+    def prepare(self, vocabulary: Vocabulary | None = None) -> tuple[ParallelCorpus, Vocabulary]:
         """The corpus, and the vocabulary: the given one, or that made from its training text.
 
         Raises:
@@ -259,7 +259,7 @@ class LanguageModelling(Settings):
         if self.unit not in ("pieces", "byte-pieces", "bytes"):
             raise ValueError(f"unit must be 'pieces', 'byte-pieces' or 'bytes', got {self.unit!r}")
 
-    def load(self, vocabulary: Vocabulary | None = None) -> tuple[Text, Vocabulary | ByteVocabulary]:
+    def prepare(self, vocabulary: Vocabulary | None = None) -> tuple[Text, Vocabulary | ByteVocabulary]:
         """The text, and the vocabulary: the given one, that of bytes, or one made from its training part."""
         corpus = text(self.text, files=self.files)
         if self.characters:
@@ -321,7 +321,7 @@ class MaskedLanguageModelling(Settings):
     valid_tokens: int = 0
     files: Files = field(default_factory=Files)
 
-    def load(self, vocabulary: Vocabulary | None = None) -> tuple[Text, Vocabulary]:
+    def prepare(self, vocabulary: Vocabulary | None = None) -> tuple[Text, Vocabulary]:
         """The text, and the vocabulary: the given one, or that made from its training part."""
         corpus = text(self.text, files=self.files)
         parts = [corpus.train, corpus.valid, corpus.test]
@@ -386,7 +386,7 @@ class Classification(Settings):
     cut: int = field(default=0, metadata={"omit_if_default": True})
     files: Files = field(default_factory=Files)
 
-    def load(self, vocabulary: Vocabulary | None = None) -> tuple[LabelledCorpus, Vocabulary]:
+    def prepare(self, vocabulary: Vocabulary | None = None) -> tuple[LabelledCorpus, Vocabulary]:
         """The corpus, and the vocabulary: the given one, or that made from its training text.
 
         Raises:

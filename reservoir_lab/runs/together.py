@@ -349,7 +349,7 @@ def table_of(task: PuzzleTask, steps: int) -> tuple[Tensor, Tensor, list[int]]:
 
 @lru_cache(KNOWN)
 def _known(config: Any, seed: int) -> tuple[Any, Any]:
-    corpus, vocabulary = config.load(seed=seed)
+    corpus, vocabulary = config.prepare(seed=seed)
     return config.task(corpus, vocabulary, seed=seed), corpus
 
 

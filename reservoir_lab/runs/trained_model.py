@@ -1,38 +1,32 @@
-"""The trained model of a run: stored next to its record, exported to a folder that stands alone, opened and used.
-
-Plain strings, pictures and numbers go in; translations, classes and continuations come out.
+"""The trained model of a run in use: plain strings, pictures and numbers go in; translations, classes and continuations
+come out.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import shutil
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from reservoir.datasets import DataError, Labelled, Vocabulary, Windows
-from reservoir.files import atomic_write, atomic_writes
 from reservoir.layers.arguments import check_number
-from reservoir.models import LanguageModelConfig, pretrained
+from reservoir.models import pretrained
 from reservoir.training import ComputationTask, LanguageModellingTask, TextReader, accuracy, bleu, translate
 from reservoir.training.task import perplexity
-from reservoir.weights.files import WeightsError, read_json, shortened
-from reservoir.weights.storage import round_stored
+from reservoir.weights.files import WeightsError, decode
 from reservoir_lab.corpora.own import FILES
 from reservoir_lab.corpora.own_texts import own_labelled, own_pairs, own_text
 from reservoir_lab.corpora.texts import BytePieces, ByteVocabulary
-from reservoir_lab.runs.building import Corpus, device_of, load_trained, precision_of, task_of
+from reservoir_lab.runs.building import device_of, precision_of
 from reservoir_lab.runs.computation import Pictures, Sequences
-from reservoir_lab.runs.handlers import CheckpointError, weights_bytes
-from reservoir_lab.runs.records import METRICS, RESULTS_ADVICE, Record, path_of, read_record
-from reservoir_lab.runs.registry import SCALES, Scale, elsewhere, record_path, results
+from reservoir_lab.runs.registry import Scale
 from reservoir_lab.runs.run import Run, run_from_json
+from reservoir_lab.runs.stored import stored_folder
 from reservoir_lab.runs.tasks import LONGEST, Classification, LanguageModelling, Translation
 
 DOES = {
@@ -45,188 +39,6 @@ DOES = {
 """What a model of a task is good for."""
 Scores = dict[str, float | str]
 """Metric -> value, with the number of examples."""
-LICENCES = {"gpt/wikipedia": "CC BY-SA 3.0, as the articles that it has read"}
-
-
-# ---- stored ----------------------------------------------------------------------------------------------------------
-
-
-def store(
-    run: Run,
-    model: nn.Module,
-    task: Any,
-    corpus: Corpus,
-    record: Record,
-    *,
-    identity: str,
-    advice: str = RESULTS_ADVICE,
-) -> None:
-    """Write the record of a finished run, its weights next to it, and where its data are one's own a folder for use.
-
-    A record is never next to the model of another run: the older one goes first.
-
-    Args:
-        run, model, task, corpus, record: what was trained, and what came of it.
-        identity: what the weights must belong to when they are read.
-        advice: what to do where they cannot be written.
-
-    Raises:
-        WriteError: they cannot be; the older record may be gone, and no newer one is there.
-        ValueError: as in `check_folder`.
-    """
-    check_folder(run)
-    path, folder = path_of(run), folder_of(run)
-    files: dict[Path, Any] = {path.with_suffix(".safetensors"): weights_bytes(model, identity=identity)}
-    if run.base:
-        files[folder] = _folder_files(run, model, task, corpus, record)
-    files[path] = record.to_bytes(path)
-
-    def outdate() -> None:
-        path.unlink(missing_ok=True)
-        if not run.base and pretrained.is_stored(folder):
-            shutil.rmtree(folder)
-
-    atomic_writes(files, before=outdate, advice=advice)
-
-
-def folder_of(run: Run) -> Path:
-    """Where the model of a run on data of one's own is stored when it is trained: next to its record."""
-    return path_of(run).with_suffix("")
-
-
-def check_folder(run: Run) -> None:
-    """Check that a run's model can be stored next to its record, and that nothing but an earlier one would be lost.
-
-    Raises:
-        ValueError: something else is there, or a folder above it is a stored model's; or the run's data are one's own,
-            and it cuts its texts by two vocabularies.
-    """
-    if run.base:
-        _check_one_vocabulary(run)
-    folder = folder_of(run)
-    pretrained.check_replaceable(folder, own=True)
-    for above in folder.parents:
-        if above == results():
-            break
-        if pretrained.is_stored(above):
-            raise ValueError(f"{above} holds a stored model: give the run {run.recipe} another name")
-
-
-def _check_one_vocabulary(run: Run) -> None:
-    if getattr(run.task, "dictionaries", None):
-        raise ValueError(
-            f"{run.recipe} cuts its texts by two vocabularies, and a stored model holds one, for both languages:"
-            " give the run one with --task.dictionaries None"
-        )
-
-
-def destination(folder: Path | str) -> Path:
-    """Resolve the folder that an export goes to, and check that nothing but an earlier export would be replaced.
-
-    Args:
-        folder: missing, empty, or with an earlier export in it and nothing else.
-
-    Returns:
-        its absolute path, `~` and links resolved.
-
-    Raises:
-        ValueError: there is something else, or it is the current folder, the home folder or one above them, or that of
-            a run in the results folder.
-    """
-    if not str(folder).strip() or str(folder) == ".":
-        raise ValueError(f"--to must name a folder of its own, such as my-model, got {str(folder)!r}")
-    target = Path(folder).expanduser().resolve()
-    for kept, called in ((Path.cwd(), "the current folder"), (Path.home(), "your home folder")):
-        if kept.resolve().is_relative_to(target):
-            raise ValueError(
-                f"--to must name a folder of its own, got {str(folder)!r}, which is {called} or above it"
-            )
-    if target.exists() and not target.is_dir():
-        raise ValueError(f"--to must name a folder, got {target}, which is a file")
-    if target.is_relative_to(results().resolve()) and target.parent.name in SCALES:
-        raise ValueError(
-            f"{target} is where the results folder keeps the model of a run: name another folder"
-        )
-    pretrained.check_replaceable(target)
-    return target
-
-
-def export(run: Run, folder: Path | str) -> Path:
-    """Write the trained model of `run` to `folder`, as `reservoir.models.save_pretrained` does, with its vocabulary.
-
-    Language models are rounded to half precision, and the card says what the rounded model scores; all others come
-    back bit for bit. The folder is replaced as a whole, or stays as it was.
-
-    Args:
-        run: finished, its weights in the results folder.
-        folder: missing, empty, or an earlier export.
-
-    Raises:
-        CheckpointError: the weights of the run are not there, or are damaged.
-        ValueError: the folder holds something else, or the run cuts its texts by two vocabularies.
-    """
-    _check_one_vocabulary(run)
-    target = folder_of(run)
-    if folder == target:
-        check_folder(run)
-    else:
-        target = destination(folder)
-    model, task, corpus = load_trained(run)
-    record, dtype, more = read_record(path_of(run)), None, ""
-    if isinstance(run.model, LanguageModelConfig):
-        round_stored(model, dtype := torch.float16)
-        with precision_of(run):
-            scores = task_of(run).test(model, task, corpus)
-        more = f" Rounded to half precision, as it is here: {_scores(scores)}."
-    atomic_write(target, _folder_files(run, model, task, corpus, record, dtype=dtype, more=more))
-    return target
-
-
-def export_stored(folder: Path, to: Path | str) -> Path:
-    """Copy a stored model to a folder of its own.
-
-    Args:
-        folder: what was written when the run was trained.
-        to: as in `export`.
-    """
-    target = destination(to)
-    atomic_write(
-        target, {path.name: path.read_bytes() for path in folder.iterdir() if path.name in pretrained.PARTS}
-    )
-    return target
-
-
-def _folder_files(
-    run: Run,
-    model: nn.Module,
-    task: Any,
-    corpus: Corpus,
-    record: Record,
-    *,
-    dtype: torch.dtype | None = None,
-    more: str = "",
-) -> dict[str, bytes]:
-    """The files of a trained model with all that is needed to use it: vocabulary, classes, the run, and a card.
-
-    Args:
-        run, model, task, corpus, record: what was trained, and what came of it.
-        dtype: as in `save_pretrained`.
-        more: a sentence for the card.
-    """
-    about = _about(run, record) + more
-    if run.recipe in LICENCES:
-        about += f"\n\nLicence: {LICENCES[run.recipe]}."
-    said = {"run": run.to_json(), "inputs": dict(getattr(corpus, "inputs", {})), "tests": record.tests}
-    vocabulary: Any = getattr(task, "src_vocabulary", None) or getattr(task, "vocabulary", None)
-    return pretrained.model_files(
-        model,
-        about=about,
-        tokenizer=vocabulary.to_json() if hasattr(vocabulary, "to_json") else None,
-        labels=record.labels,
-        data=record.data or None,
-        dtype=dtype,
-        run=json.dumps(said, indent=1, ensure_ascii=False) + "\n",
-    )
 
 
 def _heard(found: tuple[Any, ...]) -> Any:
@@ -235,37 +47,6 @@ def _heard(found: tuple[Any, ...]) -> Any:
         if "left out" in note:
             warnings.warn(note, stacklevel=3)
     return found[0]
-
-
-def _about(run: Run, record: Record) -> str:
-    """What a run and its record say of a model, in some sentences."""
-    name, scale, seed = record.recipe, record.scale, record.seed
-    digest = f", whose content has the digest {record.data}" if record.data else ""
-    words = f"The run `{name}` of the recipe `{run.base}`" if run.base else f"Trained by the recipe `{name}`"
-    return (
-        f"{words} at the {scale} scale, seed {seed}: {record.points[-1]['step']:,} steps, {record.tokens:,} tokens of"
-        f" `{run.task.data}`{digest}. Test scores: {_scores(record.tests)}.\n\nThis repeats it, in Python, where it was"
-        " trained; FOLDER is this folder:\n\n    import json\n    import reservoir_lab.recipes\n"
-        "    from reservoir_lab.runs import execute, run_from_json\n\n"
-        f'    execute(run_from_json(json.load(open("FOLDER/{pretrained.RUN}"))["run"]))\n'
-        + ("\n" + "\n".join(f"- {note}" for note in record.notes) if record.notes else "")
-    )
-
-
-def _scores(tests: dict[str, dict[str, Any]]) -> str:
-    """Every metric of every test set, such as "BLEU 37.6 on test2016"."""
-    return "; ".join(
-        ", ".join(
-            f"{METRICS.get(key, key.replace('_', ' '))} {value:.4g}"
-            for key, value in metrics.items()
-            if isinstance(value, float)
-        )
-        + f" on {name}"
-        for name, metrics in tests.items()
-    )
-
-
-# ---- used ------------------------------------------------------------------------------------------------------------
 
 
 class TrainedModel:
@@ -309,7 +90,7 @@ class TrainedModel:
                 )
             return None
         path = self.folder / pretrained.TOKENIZER
-        found = kind.load(path, files[pretrained.TOKENIZER])
+        found = kind.from_file(path, files[pretrained.TOKENIZER])
         if any(len(found) > size for size in sizes):
             raise WeightsError(
                 f"{path} has {len(found)} pieces, and the model has embeddings of {min(sizes)}"
@@ -507,19 +288,21 @@ class TrainedModel:
         return self.run.task
 
 
+class RunFile(TypedDict):
+    """What `run.json` says."""
+
+    run: dict[str, Any]
+    inputs: dict[str, Any]
+
+
 def _read_run(path: Path, files: dict[str, bytes]) -> tuple[Run, dict[str, Any]]:
     """Return the run that made a stored model, to be used on any device, and what is known of its inputs."""
     if pretrained.RUN not in files:
         raise WeightsError(
             f"there is no file {path}: give a folder that export wrote, or export the run again"
         )
-    said = read_json(files[pretrained.RUN], str(path))
-    for name in ("run", "inputs"):
-        if not isinstance(said.get(name), dict):
-            raise WeightsError(
-                f"{path} must have {name!r}, an object, got {shortened(said.get(name))}: export the run again"
-            )
     try:
+        said = decode(files[pretrained.RUN], RunFile, pretrained.RUN)
         return run_from_json(said["run"]).evolve(device="auto"), said["inputs"]
     except Exception as error:  # of fields that are of another kind than they should be
         raise WeightsError(f"{path} describes no run: {str(error)[:300]}; export the run again") from error
@@ -543,23 +326,3 @@ def open_model(name: str | Path, *, scale: Scale = "laptop", seed: int = 0) -> T
         CheckpointError: there is no such model.
     """
     return TrainedModel(stored_folder(name, scale=scale, seed=seed))
-
-
-def stored_folder(name: str | Path, *, scale: Scale = "laptop", seed: int = 0) -> Path:
-    """Where the model of a run lies, or the folder of that name.
-
-    Raises:
-        CheckpointError: there is none.
-    """
-    path = Path(name).expanduser()
-    if (path / pretrained.WEIGHTS).is_file():  # what is damaged is named when it is read
-        return path
-    record = record_path(results(), str(name), scale, seed)
-    if record.is_file():
-        run = run_from_json(read_record(record).run)
-        folder = folder_of(run)
-        return folder if (folder / pretrained.WEIGHTS).is_file() else export(run, folder)
-    raise CheckpointError(
-        f"there is no stored model {str(name)!r}: give a folder that export wrote, or the name of a run in"
-        f" {results()} ({scale}, seed {seed}){elsewhere(str(name))}"
-    )

@@ -17,8 +17,8 @@ from reservoir.weights.files import digest, read_safetensors, safetensors_bytes
 from reservoir_lab import recipes
 from reservoir_lab.launch.console import CONTROL
 from reservoir_lab.runs import RecordError, execute, on_files, open_model, read_record
+from reservoir_lab.runs.building import folder_of
 from reservoir_lab.runs.records import path_of
-from reservoir_lab.runs.trained_model import folder_of
 
 pytestmark = pytest.mark.attack
 SECONDS = 10

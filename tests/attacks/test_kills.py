@@ -12,9 +12,9 @@ from reservoir.files import atomic_write
 from reservoir.models import from_pretrained, save_pretrained
 from reservoir_lab import recipes
 from reservoir_lab.runs import execute, on_files, open_model
-from reservoir_lab.runs.building import load_trained
+from reservoir_lab.runs.building import folder_of, load_trained
 from reservoir_lab.runs.records import path_of, read_record
-from reservoir_lab.runs.trained_model import export, export_stored, folder_of
+from reservoir_lab.runs.stored import export, export_stored
 
 pytestmark = pytest.mark.attack
 
