@@ -487,7 +487,7 @@ def test_a_tensor_that_was_normalised_away_is_named():
 
 
 def test_the_main_names_are_on_the_package_and_wait_until_they_are_used():
-    names = ("initialise freeze supermask report save load materialise pretrained cost train from_pretrained"
+    names = ("initialise freeze supermask report save load materialise pretrained train from_pretrained"
              " save_pretrained Freeze Mask Scheme")  # fmt: skip
     code = (
         "import reservoir as r, sys; assert 'torch' not in sys.modules;"
