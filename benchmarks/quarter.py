@@ -121,7 +121,7 @@ def ratio(device: str, scale: str) -> None:
             for task in tasks:
                 table_of(task, STEPS)  # so that drawing data is not timed
             begun = time.perf_counter()
-            train_together(models, tasks, optimisers=[run.optimiser] * n, budget=run.budget)
+            train_together(models, tasks, optimisers=[run.optimiser] * n, budget=run.budget, seeds=range(n))
             step = (time.perf_counter() - begun) / STEPS
             say(
                 f"{name}: a step of one takes {1e3 * single[-1]:.2f} ms, of {n} together {1e3 * step:.2f} ms:"

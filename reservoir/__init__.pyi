@@ -1,6 +1,6 @@
 from . import datasets, layers, models, reservoirs, training, weights
 from .models import from_pretrained, save_pretrained
-from .training import cost, train
+from .training import train
 from .weights import (
     Freeze,
     Mask,
@@ -23,7 +23,6 @@ __all__ = [
     "Mask",
     "Scheme",
     "__version__",
-    "cost",
     "datasets",
     "freeze",
     "from_pretrained",

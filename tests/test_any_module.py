@@ -17,7 +17,7 @@ from torch import nn
 from torch.nn.utils import parametrize
 
 from reservoir.models import LanguageModelConfig
-from reservoir.training import Budget, LanguageModellingTask, Optimiser, cost, train
+from reservoir.training import Budget, LanguageModellingTask, Optimiser, train
 from reservoir.weights import (
     Freeze,
     Pretrained,
@@ -39,6 +39,7 @@ from reservoir.weights import (
 )
 from reservoir.weights.files import read_header
 from reservoir.weights.initialisation import Constant, Normal
+from reservoir_lab import cost
 
 ROOT = Path(__file__).resolve().parent.parent
 FROZEN = {"transformer": "transformer.encoder.layers.0", "gpt2": 0, "bert": 1, "vit": 0, "cnn": 0}
@@ -495,7 +496,7 @@ def test_a_tensor_that_was_normalised_away_is_named():
 
 
 def test_the_main_names_are_on_the_package_and_wait_until_they_are_used():
-    names = ("initialise freeze supermask report save load materialise pretrained cost train from_pretrained"
+    names = ("initialise freeze supermask report save load materialise pretrained train from_pretrained"
              " save_pretrained Freeze Mask Scheme")  # fmt: skip
     code = (
         "import reservoir as r, sys; assert 'torch' not in sys.modules;"

@@ -23,7 +23,6 @@ from reservoir.training import (
     train,
 )
 from reservoir.training.backskipping import ESTIMATES, cosine, error
-from reservoir.training.flops import count_flops
 from reservoir.weights import (
     Freeze,
     freeze,
@@ -34,6 +33,7 @@ from reservoir.weights import (
 from reservoir_lab import recipes
 from reservoir_lab.runs.building import build, load_trained
 from reservoir_lab.runs.execution import execute, train_run
+from reservoir_lab.runs.flops import count_flops
 from reservoir_lab.runs.handlers import Checkpoints, Operations
 
 LAYER = "encoder.1"

@@ -10,11 +10,11 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from reservoir.models import EncoderDecoderConfig
 from reservoir.models.stack import LAYER_KINDS, stack
-from reservoir.training.flops import layer_cost
 from reservoir.weights import Freeze, freeze, initialise, report, reservoir_layers
 from reservoir_book.explorables import LayerStack
 from reservoir_book.explorables.layer_stack import recorded
 from reservoir_lab import recipes
+from reservoir_lab.runs.flops import layer_cost
 
 SIZES = {"d_model": 32, "d_ff": 96, "n_heads": 4, "kernel": 5, "length": 10}
 STACKS = ["L", "R", "LRL", "RRLR", "LLRR"]

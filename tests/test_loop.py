@@ -24,13 +24,12 @@ from reservoir.training import (
     Stopped,
     TrainingError,
     Validated,
-    flops,
     train,
 )
-from reservoir.training.flops import count_flops, count_products
 from reservoir.weights import Mask
 from reservoir_lab import recipes
 from reservoir_lab.runs.building import build
+from reservoir_lab.runs.flops import count_flops, count_products, of_cudnn_backward
 from reservoir_lab.runs.handlers import Checkpoints, Compiled, Costs, Operations, batch_flops, sizes
 
 
@@ -361,7 +360,7 @@ def test_a_recurrent_layer_on_a_gpu_costs_the_same():
         (True, True, True, False): 1,
         (False,) * 3 + (True,): 1,
     }.items():
-        assert flops.of_cudnn_backward(*shapes, "the rest", list(asked)) == times * forward
+        assert of_cudnn_backward(*shapes, "the rest", list(asked)) == times * forward
 
 
 def test_counting_operations_leaves_the_model_as_it_was_even_if_it_fails(text):

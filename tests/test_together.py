@@ -35,7 +35,8 @@ def test_seeds_learn_together_what_each_learns_alone(row):
         pytest.skip("is trained alone, which another test holds")
     models, tasks, _ = build_all(runs)
     rates = [run.optimiser for run in runs]
-    found = train_together(models, tasks, optimisers=rates, budget=runs[0].budget)
+    late = runs[0].freeze if runs[0].freeze.after else None
+    found = train_together(models, tasks, optimisers=rates, budget=runs[0].budget, seeds=SEEDS, late=late)
     for run, model, history in zip(runs, models, found, strict=True):
         single, task, _ = build(run)
         expected = train_run(run, single, task)
@@ -55,7 +56,7 @@ def test_a_model_that_diverges_does_not_touch_its_neighbours():
     runs = runs_of("circle", "trained")
     models, tasks, _ = build_all(runs)
     rates = [dataclasses.replace(runs[0].optimiser, lr=lr) for lr in (3e-3, 1e30, 3e-3)]
-    found = train_together(models, tasks, optimisers=rates, budget=runs[0].budget)
+    found = train_together(models, tasks, optimisers=rates, budget=runs[0].budget, seeds=SEEDS)
     assert isinstance(found[1], TrainingError) and "not finite at step" in str(found[1])
     single, task, _ = build(runs[2])
     assert found[2].losses == pytest.approx(train_run(runs[2], single, task).losses, rel=1e-4)
@@ -65,18 +66,19 @@ def test_each_model_has_its_own_learning_rate():
     runs = runs_of("brackets", "trained")
     models, tasks, _ = build_all(runs)
     rates = [dataclasses.replace(runs[0].optimiser, lr=lr) for lr in (1e-3, 3e-3, 1e-2)]
-    found = train_together(models, tasks, optimisers=rates, budget=runs[0].budget)
+    found = train_together(models, tasks, optimisers=rates, budget=runs[0].budget, seeds=SEEDS)
     for run, rate, history in zip(runs, rates, found, strict=True):
         run = run.evolve(optimiser=rate)
         model, task, _ = build(run)
         assert history.losses == pytest.approx(train_run(run, model, task).losses, rel=1e-4)
 
 
-def test_what_is_built_differently_or_left_out_by_chance_is_refused():
+def test_what_is_built_differently_or_dropped_by_chance_is_refused():
     (one, other), _, _ = build_all([runs_of("circle", row)[0] for row in ("trained", "frozen-attention")])
     with pytest.raises(ValueError, match="number 1 is not"):
         Stack([one, other])
-    (model,), _, _ = build_all(runs_of("circle", "layer-drop")[:1])
+    dropped = [run.evolve(model={"dropout": 0.1}) for run in runs_of("circle", "trained")[:1]]
+    (model,), _, _ = build_all(dropped)
     with pytest.raises(ValueError, match="trained alone"):
         Stack([model])
     runs = [registry.get(f"bench/circle/{row}", scale="smoke") for row in ("trained", "half")]

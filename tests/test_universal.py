@@ -7,8 +7,8 @@ import torch
 
 from reservoir.models import LanguageModel, LanguageModelConfig, UniversalConfig
 from reservoir.models.classifier import LSTMBody, LSTMConfig
-from reservoir.training.flops import count_products
 from reservoir.weights import Freeze, freeze, initialise, owned
+from reservoir_lab.runs.flops import count_products
 
 SMALL = LanguageModelConfig(
     30, d_model=16, n_heads=2, d_ff=32, layers=2, positions="learned", max_length=12, dropout=0.0

@@ -52,6 +52,13 @@ class Undrawn(nn.Module):
 
     stream: str
     drawn = False
+    weight: Any
+    mask: nn.Module | None
+
+    def effective_weight(self) -> Tensor:
+        """What is computed with, as large as `weight`: that itself, or what `mask`, a module, makes of it."""
+        self.check_drawn()
+        return self.weight if self.mask is None else self.mask(self.weight)
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
@@ -85,6 +92,31 @@ ROWS = 256
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "512")
 
 
+class _Rows(torch.autograd.Function):
+    """A matrix with `rows` rows of `dtype`: zeros below its own, or the first of these. Its gradient has as many as it.
+
+    PyTorch's own padding and slicing would fill and copy twice as much memory.
+    """
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Tensor, rows: int, dtype: torch.dtype) -> Tensor:
+        if rows <= len(x):
+            return x[:rows].to(dtype)
+        padded = x.new_empty(rows, x.shape[1], dtype=dtype)
+        padded[: len(x)], padded[len(x) :] = x, 0
+        return padded
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, int, torch.dtype], output: Tensor) -> None:
+        ctx.before = len(inputs[0]), inputs[0].dtype
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+        return _Rows.forward(grad, *ctx.before), None, None
+
+
 def pad_rows(x: Tensor, dtype: torch.dtype) -> Tensor:
     """`x`, (..., d), as a matrix of `dtype` with zero rows below it up to a multiple of 256.
 
@@ -92,8 +124,8 @@ def pad_rows(x: Tensor, dtype: torch.dtype) -> Tensor:
     keeps the code in memory. Batches of sentences bring a new number of rows nearly every time; rounded, there are
     a few.
     """
-    x = x.reshape(-1, x.shape[-1]).to(dtype)
-    return F.pad(x, (0, 0, 0, -len(x) % ROWS)) if _padding.get() else x
+    x = x.reshape(-1, x.shape[-1])
+    return _Rows.apply(x, -(-len(x) // ROWS) * ROWS if _padding.get() else len(x), dtype)
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -113,7 +145,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         return F.linear(x, weight, bias)
     rows = x.numel() // x.shape[-1]
     y = F.linear(pad_rows(x, torch.get_autocast_dtype("cpu")), weight, bias)
-    return y[:rows].view(*x.shape[:-1], len(weight))
+    return _Rows.apply(y, rows, y.dtype).view(*x.shape[:-1], len(weight))
 
 
 class Linear(Undrawn, nn.Linear):
@@ -133,18 +165,12 @@ class Linear(Undrawn, nn.Linear):
     """
 
     initialisations: dict[str, Any]
-    mask: nn.Module | None
 
     def __init__(self, d_in: int, d_out: int, *, stream: str, blocks: int = 1, bias: bool = True):
         if d_out % blocks:
             raise ValueError(f"d_out must be a multiple of blocks={blocks}, got {d_out}")
         self.stream, self.blocks, self.mask = stream, blocks, None
         super().__init__(d_in, d_out, bias=bias)
-
-    def effective_weight(self) -> Tensor:
-        """The matrix that the product uses, (d_out, d_in): the weight itself, or what `mask`, a module, makes of it."""
-        self.check_drawn()
-        return self.weight if self.mask is None else self.mask(self.weight)
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., d_in) -> (..., d_out)."""
@@ -162,18 +188,12 @@ class Embedding(Undrawn, nn.Embedding):
     """
 
     initialisations: dict[str, Any]
-    mask: nn.Module | None
 
     def __init__(self, n: int, d_model: int, *, stream: str, padding: int | None = None):
         self.stream, self.blocks, self.mask = stream, 1, None
         # Rows that training can look up, from the first on; None: all of them.
         self.reachable: int | None = None
         super().__init__(n, d_model, padding_idx=padding)
-
-    def effective_weight(self) -> Tensor:
-        """The table that is looked up, (n, d_model): the weight itself, or what `mask`, a module, makes of it."""
-        self.check_drawn()
-        return self.weight if self.mask is None else self.mask(self.weight)
 
     def forward(self, ids: Tensor) -> Tensor:
         """Token ids (...) -> (..., d_model)."""
@@ -183,23 +203,29 @@ class Embedding(Undrawn, nn.Embedding):
 BITS = 15  # of resolution: the share dropped is p to the nearest 1/32768
 
 
+def _select(x: Tensor, keep: Tensor) -> Tensor:
+    """x where `keep`, int16, has its bits set, and 0 elsewhere. `torch.where` or a product takes longer."""
+    size = {2: torch.int16, 4: torch.int32, 8: torch.int64}[x.element_size()]
+    return (x.contiguous().view(size) & keep.to(size)).view(x.dtype)
+
+
 class _Drop(torch.autograd.Function):
-    """Zero what is dropped and scale the rest; a byte of each element is kept for the backward pass."""
+    """Zero what is dropped and scale the rest; bits for each element are kept for the backward pass."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, p: float) -> Tensor:
         words = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
         draws = words.view(torch.int16)[: x.numel()].bitwise_and_(2**BITS - 1)
-        keep = (draws > round(p * 2**BITS) - 1).view(torch.int8).view(x.shape)
+        # The sign of (threshold - 1) - draw, spread over all bits: set where draw >= threshold.
+        keep = draws.neg_().add_(round(p * 2**BITS) - 1).bitwise_right_shift_(15).view(x.shape)
         ctx.save_for_backward(keep)
         ctx.scale = 1.0 / (1.0 - p)
-        # A product of one type: with bytes, or by `torch.where`, it takes several times as long.
-        return (x * keep.to(x.dtype)).mul_(ctx.scale)
+        return _select(x, keep).mul_(ctx.scale)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         (keep,) = ctx.saved_tensors
-        return (grad * keep.to(grad.dtype)).mul_(ctx.scale), None
+        return _select(grad, keep).mul_(ctx.scale), None
 
 
 class Dropout(nn.Module):

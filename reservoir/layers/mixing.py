@@ -194,7 +194,7 @@ class Cache:
             self.k, self.v = self.k.index_select(0, index), self.v.index_select(0, index)
 
 
-class _Heads(nn.Module):
+class Heads(nn.Module):
     """What both kinds of attention share: splitting into heads, and checks."""
 
     def __init__(self, d_model: int, n_heads: int, dropout: float):
@@ -215,7 +215,7 @@ class _Heads(nn.Module):
         return x.transpose(1, 2).flatten(2)
 
 
-class Attention(_Heads):
+class Attention(Heads):
     """Multi-head self-attention (Vaswani et al. 2017, §3.2).
 
     Queries, keys and values come from one product: three maps stacked in `qkv`.
@@ -260,7 +260,7 @@ class Attention(_Heads):
         return attention_weights(q, k, mask=mask, causal=self.causal)
 
 
-class SplitAttention(_Heads):
+class SplitAttention(Heads):
     """`Attention` in two halves that can be frozen apart: where to look (queries, keys), what to pass on (values).
 
     The maps of each half are stacked, the queries and keys in `queries_keys`; the values have a map of their own.
@@ -285,7 +285,7 @@ class SplitAttention(_Heads):
         return self.out(self._join(attend(q, k, v, mask=mask, causal=self.causal, drop=self.dropout)))
 
 
-class CrossAttention(_Heads):
+class CrossAttention(Heads):
     """Attention from the decoder's positions to the encoder's output (Vaswani et al. 2017, §3.2.3).
 
     Args:

@@ -30,12 +30,12 @@ from reservoir.layers import (
     SplitAttention,
 )
 from reservoir.layers.arguments import check_choice, check_number
-from reservoir.layers.mixing import FixedLength, full_precision
+from reservoir.layers.mixing import FixedLength, Heads, full_precision
 from reservoir.models.config import TransformerConfig
 from reservoir.weights.initialisation import Normal
 
 
-class RandomFeatureAttention(nn.Module):
+class RandomFeatureAttention(Heads):
     """Self-attention whose softmax is a product of positive random features (Choromanski et al. 2021, §2).
 
     With `φ(x) = exp(w x - |x|²/2) / √m` for m random rows w, `E φ(q) φ(k)ᵀ = exp(q k)`: sums over keys are taken once
@@ -50,22 +50,19 @@ class RandomFeatureAttention(nn.Module):
     """
 
     def __init__(self, d_model: int, n_heads: int, *, n_features: int, stream: str):
-        super().__init__()
-        self.n_heads, d_head = n_heads, d_model // n_heads
+        super().__init__(d_model, n_heads, 0.0)
         check_number("n_features", n_features, least=1, whole=True)
         self.qkv = Linear(d_model, 3 * d_model, stream=f"{stream}.qkv", blocks=3)
         self.out = Linear(d_model, d_model, stream=f"{stream}.out")
-        self.features = Linear(d_head, n_features, stream=f"{stream}.features", bias=False)
+        self.features = Linear(d_model // n_heads, n_features, stream=f"{stream}.features", bias=False)
         self.features.initialisations = {"weight": Normal(1.0)}
         self.features.requires_grad_(False)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         # (batch, length, d_model), (batch, length) true at tokens -> (batch, length, d_model)
-        batch, length, d_model = x.shape
-        d_head = d_model // self.n_heads
-        q, k, v = self.qkv(x).view(batch, length, 3, self.n_heads, d_head).permute(2, 0, 3, 1, 4)
+        q, k, v = self._split(self.qkv(x), 3)
         with full_precision(x.device):  # exponentials and sums over all tokens want fp32
-            scale = d_head**-0.25  # queries and keys carry half each of the 1 / √d_head in the softmax
+            scale = q.shape[-1] ** -0.25  # queries and keys carry half each of the 1 / √d_head in the softmax
             q, k, values = q.float() * scale, k.float() * scale, v.float()
             q, k = self._exponents(q), self._exponents(k)
             if mask is not None:
@@ -77,7 +74,7 @@ class RandomFeatureAttention(nn.Module):
             k = (k - k.amax((-2, -1), keepdim=True).clamp_min(bounds.min)).exp()
             mixed = q @ (k.transpose(-1, -2) @ values)  # (batch, heads, length, d_head)
             mixed = mixed / (q @ k.sum(-2)[..., None]).clamp_min(bounds.tiny)
-        return self.out(mixed.transpose(1, 2).reshape(batch, length, d_model))
+        return self.out(self._join(mixed))
 
     def _exponents(self, x: Tensor) -> Tensor:  # (..., d_head) -> (..., m): log φ, the constant factor aside
         return x @ self.features.effective_weight().T - x.square().sum(-1, keepdim=True) / 2

@@ -27,7 +27,6 @@ from .events import (
     Validated,
     aucc,
 )
-from .flops import cost, count_flops, layer_cost
 from .language_modelling import LanguageModellingTask, MaskedBatch, MaskedLanguageModellingTask, mask
 from .loop import Budget, TrainingError, train
 from .state import Optimiser
@@ -73,9 +72,6 @@ __all__ = [
     "aucc",
     "beam_search",
     "bleu",
-    "cost",
-    "count_flops",
-    "layer_cost",
     "mask",
     "skip",
     "smoothed_cross_entropy",

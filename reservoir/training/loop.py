@@ -17,6 +17,11 @@ from reservoir.training.task import Precision, Task
 __all__ = ["Budget", "TrainingError", "train"]
 
 
+def step_seed(seed: int, step: int) -> int:
+    """What PyTorch's generator is seeded with for a step, from the seed of the run."""
+    return (seed * 1_000_003 + step) % 2**63
+
+
 def train(
     model: nn.Module,
     task: Task,
@@ -54,7 +59,7 @@ def train(
     with training.running():
         for step in training.steps():
             started = time.perf_counter()
-            torch.manual_seed((seed * 1_000_003 + step) % 2**63)
+            torch.manual_seed(step_seed(seed, step))
             training.each("before", step)
             total = torch.zeros((), device=training.device)
             for batch in training.batches:

@@ -7,12 +7,12 @@ from typing import Any
 import traitlets
 
 from reservoir.models.stack import LAYER_KINDS
-from reservoir.training.flops import layer_cost
 from reservoir_book import pictures
 from reservoir_book.explorables.base import Explorable
 from reservoir_book.plots import ORIGINS
 from reservoir_lab.recipes import family
 from reservoir_lab.runs.convergence import curve
+from reservoir_lab.runs.flops import layer_cost
 from reservoir_lab.runs.records import find_records
 
 LEAST, MOST = 1, 12

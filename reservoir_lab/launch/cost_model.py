@@ -26,13 +26,13 @@ from torch.utils.flop_counter import flop_registry, shape_wrapper
 
 from reservoir.models.stack import dropping
 from reservoir.training import Stepped, Task
-from reservoir.training.flops import FORMULAS
 from reservoir.weights import report
 from reservoir_lab.corpora import status
 from reservoir_lab.corpora.content import FETCHED
 from reservoir_lab.corpora.own import path_of as path_of_files
 from reservoir_lab.runs.building import build, device_of, outline, tokens_found
 from reservoir_lab.runs.execution import train_run
+from reservoir_lab.runs.flops import FORMULAS
 from reservoir_lab.runs.provenance import has_bf16, peaks
 from reservoir_lab.runs.run import Run
 from reservoir_lab.typed import hint

@@ -282,15 +282,8 @@ class Failed(NamedTuple):
 
 
 def alone(run: Run) -> bool:
-    """Whether a run's seeds are trained one by one: it skips something by chance, or a library reads its layers."""
-    model = run.model
-    return bool(
-        run.skip.layers
-        or run.freeze.after
-        or getattr(model, "layer_drop", 0)
-        or "gru" in getattr(model, "kinds", ())
-        or getattr(model, "dropout", 0)
-    )
+    """Whether a run's seeds are trained one by one: each skips backward passes or numbers in other steps."""
+    return bool(run.skip.layers or getattr(run.model, "dropout", 0))
 
 
 def spread(

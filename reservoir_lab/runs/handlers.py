@@ -18,12 +18,12 @@ from reservoir.layers import DecoderLayer, EncoderLayer
 from reservoir.models.stack import dropping
 from reservoir.training import History, Message, Saved, TrainingError
 from reservoir.training.backskipping import Backskipping
-from reservoir.training.flops import count_flops, count_products
 from reservoir.training.state import Handler
 from reservoir.training.task import Task, device_of
 from reservoir.weights import Freeze, Trained, files, freeze, owned, recorded_origin
 from reservoir.weights.naming import state_buffers
 from reservoir_lab.runs.distribution import current_world
+from reservoir_lab.runs.flops import count_flops, count_products
 from reservoir_lab.runs.preemption import Preempted
 
 CHECKPOINT = "reservoir-run-2"

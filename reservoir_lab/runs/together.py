@@ -17,6 +17,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -24,13 +25,14 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from reservoir.datasets.batches import Minibatch
 from reservoir.datasets.bench import NOTHING
 from reservoir.files import locked
+from reservoir.layers import BiGRU
 from reservoir.layers.linear import Undrawn
 from reservoir.models.stack import dropping
 from reservoir.training.classification import METRIC, PuzzleTask
 from reservoir.training.events import History, Point
-from reservoir.training.loop import Budget, TrainingError
+from reservoir.training.loop import Budget, TrainingError, step_seed
 from reservoir.training.state import Optimiser, batches_after
-from reservoir.weights import mark_trained, owned
+from reservoir.weights import Freeze, freeze, mark_trained, owned
 from reservoir.weights.masks import FixedMask, Supermask, masked, materialise
 from reservoir_lab.runs.building import missing_sources, model_of, task_of
 from reservoir_lab.runs.computation import OnPuzzle
@@ -46,6 +48,28 @@ Result = TypeVar("Result")
 KNOWN = 128  # tasks whose batches a process keeps, since other rows learn from the same
 
 
+def read_both_ways(layer: BiGRU, x: Tensor, mask: None = None) -> Tensor:
+    """What a `BiGRU` computes, (batch, length, d_model) -> same, in products that can be made for many at once."""
+    found = []
+    for end, order in (("", 1), ("_reverse", -1)):
+        w, u, b, c = (
+            getattr(layer, f"{name}_l0{end}") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        )
+        h, states = x.new_zeros(len(x), u.shape[1]), []
+        for gates in F.linear(x, w, b).unbind(1)[::order]:
+            (reset, update, new), (past, kept, old) = gates.chunk(3, -1), F.linear(h, u, c).chunk(3, -1)
+            new = torch.tanh(new + torch.sigmoid(reset + past) * old)
+            h = new + torch.sigmoid(update + kept) * (h - new)
+            states.append(h)
+        found.append(torch.stack(states[::order], 1))
+    return torch.cat(found, -1)
+
+
+def _pass_by(layer: Any, args: tuple[Tensor, ...], y: Tensor) -> Tensor:
+    """Of a layer that is left out by chance: its input where it is, and what it computes where it is not."""
+    return torch.where(layer.kept, y, args[0])
+
+
 class Stack(nn.Module):
     """Models of one architecture, computed as one.
 
@@ -56,9 +80,10 @@ class Stack(nn.Module):
 
     Attributes:
         moving: (models, numbers that are trained).
+        chances: with which each layer is left out, by its name, in the order in which that is drawn.
 
     Raises:
-        ValueError: they differ in a name, a shape or in what is frozen, or leave out layers or numbers by chance.
+        ValueError: they differ in a name, a shape or in what is frozen, or leave out numbers by chance.
     """
 
     def __init__(self, models: Sequence[nn.Module]):
@@ -70,12 +95,22 @@ class Stack(nn.Module):
             raise ValueError(
                 f"models that are trained together must be built alike, and number {odd[0]} is not"
             )
-        if dropping(first) or any(getattr(part, "p", 0) for part in first.modules()):
-            raise ValueError("models that leave out layers or numbers by chance are trained alone")
+        if any(getattr(part, "p", 0) for part in first.modules()):
+            raise ValueError("models that leave out numbers by chance are trained alone")
         self.plain = materialise(first).train()
+        paths, self.chances = {part: path for path, part in self.plain.named_modules()}, {}
+        part: Any
+        for part in dropping(self.plain):
+            for layer in part.layers:
+                self.chances[paths[layer]] = vars(part)["layer_drop"]
+                layer.register_buffer("kept", torch.tensor(True))
+                layer.register_forward_hook(_pass_by)
+            vars(part)["layer_drop"] = 0.0
         for part in self.plain.modules():
             if isinstance(part, Undrawn):
                 part.check_drawn()  # once, since it could not look at many
+            if isinstance(part, BiGRU):  # what a library computes as a whole, it does not compute for many
+                vars(part)["forward"] = partial(read_both_ways, part)
             if isinstance(part, nn.Embedding):
                 part.padding_idx = (
                     None  # PyTorch would respect it for the first model alone: `tensors` does for all
@@ -110,9 +145,14 @@ class Stack(nn.Module):
         }
         return self.kept | moving
 
-    def tensors(self) -> dict[str, Tensor]:
-        """What each place of the model computes with, (models, …): weights, or what masks make of them."""
-        named, found = self.named(), {}
+    def tensors(self, kept: Tensor) -> dict[str, Tensor]:
+        """What each place of the model computes with, (models, …): weights, or what masks make of them.
+
+        Args:
+            kept: (models, 1 + layers that may be left out), whether each is kept; the first stands for all else.
+        """
+        named = self.named()
+        found = {f"model.{name}.kept": kept[:, at] for at, name in enumerate(self.chances, start=1)}
         for place, name, mask, scores, padding in self.places:
             value = named[name]
             if isinstance(mask, Tensor):
@@ -124,6 +164,25 @@ class Stack(nn.Module):
                 value = torch.where(row, value.detach(), value)
             found[f"model.{place}"] = value
         return found
+
+    def parts(self) -> Tensor:
+        """The layer of each column of `moving`, as the columns of `kept` are counted: 0 where it is never left out."""
+        layers = [*self.chances]
+        of = {name: [name.startswith(f"{layer}.") for layer in layers] for name in self.shapes}
+        at = [0 if True not in of[name] else 1 + of[name].index(True) for name in self.shapes]
+        return torch.tensor(at).repeat_interleave(torch.tensor([s.numel() for s in self.shapes.values()]))
+
+    def stop(self, models: Sequence[nn.Module]) -> Tensor:
+        """Keep where they are those tensors that are frozen in the models by now; which columns of `moving` remain."""
+        still = {name for name, p in models[0].named_parameters() if p.requires_grad}
+        moved = [torch.full((shape.numel(),), name in still) for name, shape in self.shapes.items()]
+        self.kept |= {
+            name: value.detach().clone() for name, value in self.named().items() if name not in still
+        }
+        remain = torch.cat(moved).to(self.moving.device)
+        self.shapes = {name: shape for name, shape in self.shapes.items() if name in still}
+        self.moving = nn.Parameter(self.moving.detach()[:, remain].clone())
+        return remain
 
     @torch.no_grad()
     def put_back(self, models: Sequence[nn.Module]) -> None:
@@ -150,7 +209,12 @@ class _Steps:
     """The state of many runs on one device, and the step that moves it on. Nothing in a step waits for the device."""
 
     def __init__(
-        self, stack: Stack, tasks: Sequence[PuzzleTask], optimisers: Sequence[Optimiser], steps: int
+        self,
+        stack: Stack,
+        tasks: Sequence[PuzzleTask],
+        optimisers: Sequence[Optimiser],
+        seeds: Sequence[int],
+        steps: int,
     ):
         how, device = optimisers[0], stack.moving.device
         self.stack, self.how = stack, how
@@ -162,8 +226,12 @@ class _Steps:
         rates = [[each.rate(step, steps) for each in optimisers] for step in range(1, steps + 1)]
         self.rates = torch.tensor(rates, device=device)[..., None]
         beta, gamma = how.betas
+        # For each step, model and layer: whether it is kept, and what makes up for the moments' beginning at zero.
+        self.kept = torch.stack([self._kept(seed, steps) for seed in seeds], 1).to(device)
         unbiased = [[1 / (1 - beta**t), (1 - gamma**t) ** -0.5] for t in range(1, steps + 1)]
-        self.unbiased = torch.tensor(unbiased, device=device)
+        made = self.kept.cumsum(0).clamp(min=1) - 1
+        self.unbiased = torch.tensor(unbiased, device=device)[made]
+        self.part = stack.parts().to(device)
         self.at = torch.zeros(1, dtype=torch.int64, device=device)
         self.mean, self.square = (torch.zeros_like(stack.moving) for _ in range(2))
         self.losses = torch.zeros(steps, len(stack), device=device)
@@ -171,11 +239,26 @@ class _Steps:
         self.lived = torch.zeros(len(stack), dtype=torch.int64, device=device)  # steps that each has made
         self.graph: Any = None
 
+    def _kept(self, seed: int, steps: int) -> Tensor:
+        """(steps, 1 + layers that may be left out): what a run of a seed keeps in each step."""
+        kept = torch.ones(steps, 1 + len(self.stack.chances), dtype=torch.bool)
+        chances = torch.tensor([*self.stack.chances.values()])
+        if len(chances):
+            for step, row in enumerate(kept, start=1):
+                drawn = torch.Generator().manual_seed(step_seed(seed, step))
+                row[1:] = torch.rand(len(chances), generator=drawn) >= chances
+        return kept
+
+    def _wide(self, numbers: Tensor) -> Tensor:
+        """(models, 1 + layers) -> (models, columns of what moves), or what can be broadcast to it."""
+        return numbers if numbers.shape[1] == 1 else numbers.index_select(1, self.part)
+
     def step(self) -> None:
         """One step of every model."""
         stack, how = self.stack, self.how
         x, y = (rows.index_select(0, self.at)[0].long() for rows in (self.x, self.y))
-        losses = self._ask(x, y, loss=True) / (y >= 0).flatten(1).sum(1)
+        kept = self.kept.index_select(0, self.at)[0]
+        losses = self._ask(x, y, kept, loss=True) / (y >= 0).flatten(1).sum(1)
         (grad,) = torch.autograd.grad(losses.sum(), [stack.moving])
         with torch.no_grad():
             norm = grad.square().sum(1).sqrt()
@@ -184,18 +267,20 @@ class _Steps:
             self.losses.index_copy_(0, self.at, losses.detach()[None])
             share = (how.clip / (norm + 1e-6)).clamp(max=1.0) if how.clip else torch.ones_like(norm)
             grad = torch.where(self.alive[:, None], grad * share[:, None], 0.0)
-            rate = self.rates.index_select(0, self.at)[0] * self.alive[:, None]
-            first, second = self.unbiased.index_select(0, self.at)[0]
+            moves = kept & self.alive[:, None]  # a layer without a gradient keeps its moments
+            rate = self._wide(self.rates.index_select(0, self.at)[0] * moves)
+            first, second = map(self._wide, self.unbiased.index_select(0, self.at)[0].unbind(-1))
             if how.weight_decay:
                 stack.moving.mul_(1 - rate * how.weight_decay)
-            self.mean.lerp_(grad, 1 - how.betas[0])
-            self.square.mul_(how.betas[1]).addcmul_(grad, grad, value=1 - how.betas[1])
+            self.mean.lerp_(grad, self._wide((1 - how.betas[0]) * moves))
+            self.square.mul_(self._wide(torch.where(moves, how.betas[1], 1.0)))
+            self.square.addcmul_(grad, grad, value=1 - how.betas[1])
             size = (self.square.sqrt() * second).add_(how.eps)
             stack.moving.sub_(self.mean * first * rate / size)
             self.at += 1
 
-    def _ask(self, x: Tensor, y: Tensor, *, loss: bool) -> Tensor:
-        tensors = self.stack.tensors()
+    def _ask(self, x: Tensor, y: Tensor, kept: Tensor, *, loss: bool) -> Tensor:
+        tensors = self.stack.tensors(kept)
 
         def one(tensors: dict[str, Tensor], x: Tensor, y: Tensor) -> Tensor:
             batch = Minibatch(x, y)
@@ -208,7 +293,7 @@ class _Steps:
     def logits(self, x: Tensor, y: Tensor) -> Tensor:
         """(models, n, places, questions, answers) of (models, n, …)."""
         device = self.stack.moving.device
-        return self._ask(x.to(device), y.to(device), loss=False)
+        return self._ask(x.to(device), y.to(device), torch.ones_like(self.kept[0]), loss=False)
 
     def run(self, steps: int) -> None:
         """Start so many steps."""
@@ -223,6 +308,12 @@ class _Steps:
             else:
                 self.step()
 
+    def stop(self, models: Sequence[nn.Module]) -> None:
+        """Some tensors stop moving: see `Stack.stop`."""
+        remain = self.stack.stop(models)
+        self.mean, self.square = self.mean[:, remain].clone(), self.square[:, remain].clone()
+        self.part, self.graph = self.part[remain], None
+
 
 def training(
     models: Sequence[nn.Module],
@@ -230,6 +321,8 @@ def training(
     *,
     optimisers: Sequence[Optimiser],
     budget: Budget,
+    seeds: Sequence[int],
+    late: Freeze | None = None,
 ) -> Generator[None, None, list[History | TrainingError]]:
     """`train_together` in pieces: each `next` starts some steps and does not wait for a GPU to have made them."""
     _check(optimisers, budget)
@@ -237,12 +330,14 @@ def training(
         mark_trained(model)
     cost = _cost(models[0], tasks[0])
     begun, cpu = time.perf_counter(), time.process_time()
-    steps = _Steps(Stack(models), tasks, optimisers, budget.steps)
+    steps = _Steps(Stack(models), tasks, optimisers, seeds, budget.steps)
     n, made = len(models), 0
     histories = [History() for _ in models]
     valid_x, valid_y = (torch.stack([getattr(t.examples.valid, name) for t in tasks]) for name in "xy")
     while made < budget.steps:
         ends = [budget.steps, made + AT_ONCE, made - made % budget.validate_every + budget.validate_every]
+        if late is not None and made < late.after:
+            ends.append(late.after)
         steps.run(min(ends) - made)
         made = min(ends)
         yield
@@ -250,6 +345,11 @@ def training(
             tokens = sum(size[history.step : made])
             history.step, history.tokens = made, history.tokens + tokens
             history.flops += cost * tokens
+        if late is not None and made == late.after:
+            for model in models:
+                freeze(model, late)
+            steps.stop(models)
+            cost = _cost(models[0], tasks[0])
         if made == budget.steps or made % budget.validate_every == 0:
             logits = steps.logits(valid_x, valid_y).cpu()
             seconds = (time.perf_counter() - begun) / n
@@ -295,6 +395,8 @@ def train_together(
     *,
     optimisers: Sequence[Optimiser],
     budget: Budget,
+    seeds: Sequence[int],
+    late: Freeze | None = None,
 ) -> list[History | TrainingError]:
     """Train models of one architecture at once, each on its own task, as `train` would train it alone.
 
@@ -306,6 +408,8 @@ def train_together(
         tasks: of the bench, one a model, with the same sizes.
         optimisers: one a model; they may differ in the learning rate alone.
         budget: for all.
+        seeds: one a model, of what is left out by chance.
+        late: a plan with `after`, the steps after which it freezes.
 
     Returns:
         For each model its history, or why it diverged. Seconds are shared out evenly.
@@ -313,7 +417,7 @@ def train_together(
     Raises:
         ValueError: they are not built alike, or need something that is done for one model alone.
     """
-    return whole(training(models, tasks, optimisers=optimisers, budget=budget))
+    return whole(training(models, tasks, optimisers=optimisers, budget=budget, seeds=seeds, late=late))
 
 
 def _check(optimisers: Sequence[Optimiser], budget: Budget) -> None:
@@ -382,7 +486,7 @@ def training_of(
     """Train what `build` made of runs that differ in their seeds and learning rates alone, in pieces.
 
     Raises:
-        ValueError: they differ in more, or skip backward passes, freeze late, or are not in fp32.
+        ValueError: they differ in more, or skip backward passes, or are not in fp32.
     """
     first = runs[0]
     for run in runs[1:]:
@@ -390,15 +494,18 @@ def training_of(
             raise ValueError(
                 f"runs that are trained together may differ in seed and lr alone, unlike {run.recipe}"
             )
-    if first.skip.layers or first.freeze.after or first.precision != "fp32" or first.compiled:
+    if first.skip.layers or first.precision != "fp32" or first.compiled:
         raise ValueError(
-            f"{first.recipe} skips backward passes, freezes late, or is not in fp32: train its seeds one by one"
+            f"{first.recipe} skips backward passes, each seed in other steps, or is not in fp32: train its seeds one by"
+            " one"
         )
     return training(
         models,
         tasks,
         optimisers=[run.optimiser for run in runs],
         budget=first.budget,
+        seeds=[run.seed for run in runs],
+        late=first.freeze if first.freeze.after else None,
     )
 
 

@@ -1,4 +1,4 @@
-// What a training step spends in each layer of a stack: the closed form of reservoir.training.flops.
+// What a training step spends in each layer of a stack: the closed form of reservoir_lab.runs.flops.
 export const LEAST = 1;
 export const MOST = 12;
 export const KINDS = ['transformer', 'ffn', 'gru', 'conv'];
