@@ -16,10 +16,11 @@ from torch import Tensor, nn
 
 from reservoir.layers.arguments import check_choice, check_number
 from reservoir.weights.initialisation import Initialisation, KaimingUniform, SignedConstant, XavierUniform
-from reservoir.weights.naming import KEPT, Owned, WeightMask, bare, chosen, listed, owned
-from reservoir.weights.origins import Seeded, draw_into, initialise, is_map, recorded_origin
+from reservoir.weights.naming import KEPT, Owned, WeightMask, bare, chosen, explicit, listed, owned
+from reservoir.weights.origins import NAMED, Seeded, draw_into, initialise, is_known, is_map, recorded_origin
 
 By = Literal["magnitude", "score", "weight"]
+RECURRENT = (nn.RNNBase, nn.RNNCellBase)
 MASKED_DRAWS: dict[str, Initialisation] = {
     "kaiming-uniform": KaimingUniform(a=0.0),
     "xavier-uniform": XavierUniform(),
@@ -137,7 +138,8 @@ class _Masked(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad: Tensor):
         weight, scores = ctx.saved_tensors
-        found = grad * weight
+        found = grad * weight.conj()
+        found = found.real if found.is_complex() else found
         if scores is not None:
             found *= scores.sign()
         return found, None, None, None
@@ -243,20 +245,26 @@ def places(model: nn.Module) -> Sequence[Owned]:
 def maskable(model: nn.Module) -> Sequence[Owned]:
     """The weights that a mask chooses among, at each of their places.
 
-    Recurrent layers are left out, but not their cells: torch's hand their weights to a kernel that no mask reaches. So
-    are tensors of modules that are none of torch's, and what another parametrization makes, such as a spectral norm.
+    Tensors of modules that are none of torch's are among them if a seed has drawn them as matrices, such as the experts
+    of a mixture.
     """
     return [
         item
         for item in places(model)
         if item.parameter.numel()
-        and not item.others
         and (
             is_table(item.module)
             or is_map(item)
-            or (item.parameter.ndim > 1 and isinstance(item.module, nn.RNNCellBase))
+            or (item.parameter.ndim > 1 and (isinstance(item.module, RECURRENT) or _drawn_matrix(item)))
         )
     ]
+
+
+def _drawn_matrix(item: Owned) -> bool:
+    """Whether a tensor of a module that is none of torch's was drawn as a matrix, or as several."""
+    origin = recorded_origin(item)
+    named = is_known(item.module) or explicit(item.module) is not None or NAMED.search(item.attribute)
+    return not named and isinstance(origin, Seeded) and origin.initialisation.random
 
 
 def unmasked(model: nn.Module) -> list[Owned]:
@@ -296,9 +304,10 @@ def materialise(model: nn.Module) -> nn.Module:
         assert mask is not None
         known = (id(item.parameter), id(mask))
         if known not in made:
-            value = item.parameter * mask.chosen()
+            [one.eval() for one in (mask, *item.others)]
+            value = getattr(item.module, item.attribute) if item.others else item.parameter * mask.chosen()
             made[known] = nn.Parameter(value, requires_grad=item.parameter.requires_grad)
-        item.put(None)
+        item.strip() if item.others else item.put(None)
         setattr(item.module, item.attribute, made[known])
     for module in model.modules():
         module.__dict__.pop(KEPT, None)

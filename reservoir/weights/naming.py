@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DataParallel, DistributedDataParallel
 from torch.nn.parameter import is_lazy
 from torch.nn.utils import parametrize
+from torch.nn.utils.parametrizations import _WeightNorm
 from torch.optim.swa_utils import AveragedModel
 
 from reservoir.layers import Embedding, Linear
@@ -27,6 +28,12 @@ from reservoir.weights.files import WeightsError
 KEPT = "_reservoir"
 """Where a module keeps what is known of its tensors: attribute -> (stream name, origin)."""
 LAYER = re.compile(r"((?:[^.]+\.)*?)(\d+)\.")
+RECURRENT = {
+    "_flat_weights": property(lambda stack: [getattr(stack, name) for name in stack._flat_weights_names],
+                              lambda stack, _: None),
+    "_update_flat_weights": lambda stack: None,
+}  # fmt: skip
+"""What a masked recurrent stack of torch hands to its kernel: its weights as they are now, and no list kept of them."""
 Names = str | int | Iterable[str | int]
 Where = Callable[[str, nn.Parameter], bool]
 
@@ -73,34 +80,49 @@ class Owned(NamedTuple):
         """What torch's parametrizations do to the weights besides a mask, such as a spectral norm."""
         return [one for one in self._chain() if not isinstance(one, WeightMask)]
 
-    def put(self, mask: WeightMask | None) -> None:
+    @property
+    def at(self) -> int:
+        """The place of the mask among torch's parametrizations, or the one behind them."""
+        chain = self._chain()
+        return next((at for at, one in enumerate(chain) if isinstance(one, WeightMask)), len(chain))
+
+    def put(self, mask: WeightMask | None, at: int | None = None) -> None:
         """Put a mask before the weights, in the place of the one that is there; None takes it away.
 
         Our own layers multiply by it themselves. Elsewhere it is a parametrization of torch, so whoever asks the module
-        for its weight, a fused kernel for instance, gets the masked one.
+        for its weight, a fused kernel for instance, gets the masked one. Others stay, such as a spectral norm; a first
+        mask comes behind them, or at the place that is given.
         """
         if isinstance(self.module, Linear | Embedding):
             self.module.mask = mask
             return
-        old, chain = self.mask, self._chain()
-        if old is not None and mask is not None:
-            cast(nn.ModuleList, chain)[list(chain).index(old)] = mask
+        old, chain, at = self.mask, cast(nn.ModuleList, self._chain()), self.at if at is None else at
+        if old is not None and mask is None and not self.others:
+            return self.strip()
+        if old is not None:
+            del chain[self.at]
+        if mask is not None and isinstance(chain, nn.ModuleList):
+            chain.insert(at, mask)
         elif mask is not None:
             parametrize.register_parametrization(self.module, self.attribute, mask)
-            if not chain:
-                cast(nn.Module, self._chain()).register_state_dict_post_hook(_each_its_own)
-        elif len(chain) > 1:
-            raise ValueError(f"{self.path} has more than a mask: take the other parametrization off first")
-        elif old is not None:
-            # A deep copy shares the class, and torch would take the weight from the original too.
-            kind = type(self.module)
-            self.module.__class__ = type(kind.__name__, kind.__bases__, dict(kind.__dict__))
-            parametrize.remove_parametrizations(self.module, self.attribute, leave_parametrized=False)
+            for name, made in RECURRENT.items() if isinstance(self.module, nn.RNNBase) else ():
+                setattr(type(self.module), name, made)
+        if old is None and mask is not None:
+            cast(nn.Module, self._chain()).register_state_dict_post_hook(_each_its_own)
+
+    def strip(self) -> None:
+        """Take off the mask and whatever else parametrizes the weights."""
+        # A deep copy shares the class, and torch would take the weight from the original too.
+        kind = type(self.module)
+        self.module.__class__ = type(kind.__name__, kind.__bases__, dict(kind.__dict__))
+        parametrize.remove_parametrizations(self.module, self.attribute, leave_parametrized=False)
 
     def _chain(self) -> Sequence[nn.Module]:
-        if not parametrize.is_parametrized(self.module, self.attribute):
-            return ()
-        return cast(Any, self.module).parametrizations[self.attribute]
+        return _chain(self.module, self.attribute)
+
+
+def _chain(module: nn.Module, name: str) -> Sequence[nn.Module]:
+    return cast(Any, module).parametrizations[name] if parametrize.is_parametrized(module, name) else ()
 
 
 def _each_its_own(module: nn.Module, state: dict[str, Any], prefix: str, _: object) -> None:
@@ -184,6 +206,10 @@ def _walk(module: nn.Module, place: str, seen: set[int]) -> Iterator[tuple[str, 
         return
     seen.add(id(module))
     yield place, module
+    for name, kept in module.__dict__.get(KEPT, {}).items():
+        # The second original of weight_norm is the tensor as it was, and remembers where that came from.
+        if isinstance(next(iter(chain := _chain(module, name)), None), _WeightNorm):
+            chain.__dict__.setdefault(KEPT, {"original1": kept})
     for name, child in module.named_children():
         below = f"{place}.{name}" if place else name
         if isinstance(child, WeightMask) and isinstance(module, parametrize.ParametrizationList):

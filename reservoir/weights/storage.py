@@ -116,12 +116,17 @@ class StoredReference(StoredTensor, frozen=True, kw_only=True, tag="pretrained")
         return Pretrained(self.checkpoint, self.key, self.digest if self.key else "")
 
 
-class StoredMask(Struct, frozen=True):
-    """What a file says of a mask: its shape, the digest of its packed bits, and the names of the weights under it."""
+class StoredMask(Struct, frozen=True, omit_defaults=True):
+    """What a file says of a mask: its shape, the digest of its packed bits, and the names of the weights under it.
+
+    Args:
+        at: how many of torch's parametrizations come before it.
+    """
 
     shape: Shape
     digest: str
     modules: list[str]
+    at: Annotated[int, Meta(ge=0)] = 0
 
 
 class Contents(Struct, frozen=True):
@@ -246,7 +251,7 @@ def model_bytes(
         if name not in tensors:
             bits = item.mask.chosen()
             tensors[name] = pack(bits)
-            contents.masks[name] = StoredMask(tuple(bits.shape), tensor_digest(tensors[name]), [])
+            contents.masks[name] = StoredMask(tuple(bits.shape), tensor_digest(tensors[name]), [], item.at)
         contents.masks[name].modules.append(item.path)
     for name, buffer in state_buffers(model).items():
         _check_storable(name, buffer)
@@ -306,7 +311,7 @@ def _described(item: Owned) -> StoredTensor:
     if parameter.dtype not in (torch.float32, torch.float64):
         said["dtype"] = str(parameter.dtype)  # which rounds what is drawn
     if isinstance(origin, Seeded):
-        drawn = origin.draw(parameter.shape)
+        drawn = origin.draw(parameter.shape, dtype=parameter.dtype)
         if tensor_digest(parameter) == tensor_digest(drawn.to(parameter.dtype)):
             said |= {
                 name: getattr(origin, name) for name in ("seed", "stream", "blocks", "zero_row", "transposed")
@@ -456,10 +461,11 @@ def _one_error(path: Path) -> Iterator[None]:
 def _check_fit(model: nn.Module, stored: StoredModel) -> None:
     """Refuse a file whose tensors do not have the names, shapes and types that the model needs."""
     path, contents, buffers = stored.path, stored.contents, state_buffers(model)
-    items = {item.path: item.parameter for item in owned(model)}
+    items = {item.path: item.parameter for item in owned(model) if not isinstance(item.module, Supermask)}
     names = {*items, *(BUFFER + name for name in buffers)}
     if odd := sorted(names ^ {*contents.parameters, *(BUFFER + name for name in contents.buffers)}):
-        raise WeightsError(f"{path}: {shortened(odd[0])} is not in both the model and the file")
+        where = _prefix(set(items), set(contents.parameters))
+        raise WeightsError(f"{path}: {shortened(odd[0])} is not in both the model and the file{where}")
     wanted = {BUFFER + name: (tuple(buffer.shape), buffer.dtype) for name, buffer in buffers.items()}
     for name, parameter in items.items():
         said, shape, dtype = contents.parameters[name], tuple(parameter.shape), parameter.dtype
@@ -485,6 +491,16 @@ def _check_fit(model: nn.Module, stored: StoredModel) -> None:
         raise WeightsError(
             f"{path} has a tensor {shortened(unknown[0])}, which its list of contents does not name"
         )
+
+
+def _prefix(model: set[str], file: set[str]) -> str:
+    """What to do where the names of one are those of the other behind a prefix, as a wrapper adds it."""
+    for more, less, what in ((model, file, "the model"), (file, model, "the file")):
+        prefix = min(more, default="").removesuffix(min(less, default=""))
+        if prefix and {prefix + name for name in less} == more:
+            inner = "load" if what == "the model" else "save"
+            return f"; all names of {what} begin with {prefix!r}: {inner} the module inside it, model.{prefix[:-1]}"
+    return ""
 
 
 def _holds(dtype: torch.dtype, stored: torch.dtype | None) -> bool:
@@ -515,7 +531,7 @@ def _fill(model: nn.Module, stored: StoredModel, *, base: Path | None = None, st
         if not isinstance(said, StoredSeed):
             item.parameter.copy_(checked(item.path, said.digest, _base(said)))
             continue
-        drawn = said.origin.draw(item.parameter.shape)
+        drawn = said.origin.draw(item.parameter.shape, dtype=item.parameter.dtype)
         if tensor_digest(drawn) != said.digest:
             raise WeightsError(
                 f"{path}: {item.path}, drawn from seed {said.seed}, is not what its digest says"
@@ -525,13 +541,15 @@ def _fill(model: nn.Module, stored: StoredModel, *, base: Path | None = None, st
     for name, buffer in state_buffers(model).items():
         buffer.copy_(checked(BUFFER + name, contents.buffers[name]))
     made: dict[str, FixedMask] = {}
+    at: dict[str, int] = {}
     for name, mask in contents.masks.items():
         bits = unpack(checked(name, mask.digest), 0, math.prod(mask.shape))
         fixed = FixedMask(bits.view(mask.shape), stream=name.removesuffix(".mask"))
         made |= dict.fromkeys(mask.modules, fixed)
+        at |= dict.fromkeys(mask.modules, mask.at)
     for item in places(model) if made else ():
         if item.path in made:
-            item.put(made[item.path].to(item.parameter.device))
+            item.put(made[item.path].to(item.parameter.device), at[item.path])
     # Said last, since a tensor's own digest says more.
     if stored.metadata.get("digest") != _signature(stored.metadata):
         raise WeightsError(f"{path}: its list of contents is damaged: its digest does not match")
