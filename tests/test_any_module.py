@@ -832,11 +832,16 @@ def test_masks_compose_with_other_parametrizations(tmp_path, norm, later):
     assert torch.allclose(plain(x), model(x), atol=1e-6)
     if norm == "spectral_norm":
         assert type(plain[0]) is nn.Linear and plain.state_dict().keys() == {"0.weight", "0.bias"}
-    normed(into[0])
-    path = save(model, tmp_path / "m.safetensors")
-    assert torch.equal(
-        load(load(into, path), path)(x), model(x)
-    )  # a second time in the place of the first mask
+    if later:
+        with pytest.raises(
+            WeightsError, match=r"0\.weight is masked before _SpectralNorm.* save materialise"
+        ):
+            save(model, tmp_path / "m.safetensors")
+        assert torch.equal(load(into, save(plain, tmp_path / "m.safetensors"))(x), plain(x))
+    else:
+        normed(into[0])
+        path = save(model, tmp_path / "m.safetensors")
+        assert torch.equal(load(load(into, path), path)(x), model(x))  # in the place of the first mask
 
 
 def test_a_norm_of_weights_leaves_the_seed_of_a_frozen_map(tmp_path):
@@ -873,6 +878,40 @@ def test_a_report_says_what_the_file_holds_to_the_byte(tmp_path):
     assert "but they cannot be: transformer.wte.weight is said to be drawn" in report(model).summary()
     with torch.device("meta"):
         assert "0 bytes to store, its list of contents and buffers aside" in report(freeze(cnn())).summary()
+
+
+def test_layers_of_two_sizes_are_masked_under_compilation_as_without_it():
+    def build() -> nn.Module:
+        layers = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 3))
+        return supermask(initialise(layers, seed=0), keep=0.5, seed=0)
+
+    plain, compiled = build(), torch.compile(build(), backend="eager")
+    for model in (plain, compiled):
+        model(torch.linspace(-1, 1, 16).view(2, 8)).square().sum().backward()
+    for one, other in zip(plain.parameters(), compiled.parameters(), strict=True):
+        assert one.grad is other.grad is None or torch.equal(one.grad, other.grad)
+
+
+class Stateful(nn.Linear):
+    def get_extra_state(self) -> dict[str, int]:
+        return {"step": 3}
+
+    def set_extra_state(self, state: dict[str, int]) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("build", "said"),
+    [
+        (lambda: Stateful(4, 4), "_extra_state is state that is no tensor"),
+        (lambda: with_buffer(torch.eye(2).to_sparse()), r"extra is torch\.sparse_coo: store it"),
+    ],
+)
+def test_a_mask_takes_no_sentence_from_an_error(tmp_path, build, said):
+    model = supermask(initialise(build(), seed=0), keep=0.5, seed=0)
+    assert "but they cannot be: " in report(model).summary() and model.state_dict()
+    with pytest.raises(WeightsError, match=said):
+        save(model, tmp_path / "m.safetensors")
 
 
 def test_copies_and_averages_of_a_masked_model_are_stored_as_the_model_is(tmp_path):

@@ -20,7 +20,6 @@ from reservoir.weights.naming import KEPT, Owned, WeightMask, bare, chosen, expl
 from reservoir.weights.origins import NAMED, Seeded, draw_into, initialise, is_known, is_map, recorded_origin
 
 By = Literal["magnitude", "score", "weight"]
-RECURRENT = (nn.RNNBase, nn.RNNCellBase)
 MASKED_DRAWS: dict[str, Initialisation] = {
     "kaiming-uniform": KaimingUniform(a=0.0),
     "xavier-uniform": XavierUniform(),
@@ -138,8 +137,7 @@ class _Masked(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad: Tensor):
         weight, scores = ctx.saved_tensors
-        found = grad * weight.conj()
-        found = found.real if found.is_complex() else found
+        found = (grad * weight.conj()).real
         if scores is not None:
             found *= scores.sign()
         return found, None, None, None
@@ -251,27 +249,23 @@ def maskable(model: nn.Module) -> Sequence[Owned]:
     return [
         item
         for item in places(model)
-        if item.parameter.numel()
-        and (
-            is_table(item.module)
-            or is_map(item)
-            or (item.parameter.ndim > 1 and (isinstance(item.module, RECURRENT) or _drawn_matrix(item)))
-        )
+        if item.parameter.numel() and (is_table(item.module) or is_map(item) or _is_matrix(item))
     ]
 
 
-def _drawn_matrix(item: Owned) -> bool:
-    """Whether a tensor of a module that is none of torch's was drawn as a matrix, or as several."""
-    origin = recorded_origin(item)
+def _is_matrix(item: Owned) -> bool:
+    """Whether a tensor of a recurrent layer, or one that a seed drew for a module of others, is a matrix or several."""
+    origin, recurrent = recorded_origin(item), isinstance(item.module, nn.RNNBase | nn.RNNCellBase)
     named = is_known(item.module) or explicit(item.module) is not None or NAMED.search(item.attribute)
-    return not named and isinstance(origin, Seeded) and origin.initialisation.random
+    drawn = not named and isinstance(origin, Seeded) and origin.initialisation.random
+    return item.parameter.ndim > 1 and (recurrent or drawn)
 
 
 def unmasked(model: nn.Module) -> list[Owned]:
     """The matrices of a masked model that no mask can reach."""
     reached = {id(item.parameter) for item in maskable(model)}
     items = [item for item in owned(model) if not isinstance(item.module, Supermask)]
-    matrices = [item for item in items if item.parameter.ndim > 1 and item.parameter.numel()]
+    matrices = [item for item in items if sum(side > 1 for side in item.parameter.shape) > 1]
     left = [item for item in matrices if id(item.parameter) not in reached]
     return left if any(item.mask is not None for item in items) else []
 
@@ -347,7 +341,7 @@ def largest(scores: Tensor, k: int) -> Tensor:
         raise ValueError(f"scores must be numbers, but {count} of the {n} are NaN")
     if k in (0, n) or scores.is_meta:  # there is nothing to choose, or nothing to choose by
         return torch.full(scores.shape, k == n, dtype=torch.bool, device=scores.device)
-    if type(flat) is not Tensor or not flat.is_cpu:
+    if type(flat) is not Tensor or not flat.is_cpu or torch.compiler.is_compiling():
         order = flat.sort(descending=True, stable=True).indices
         return torch.zeros_like(flat, dtype=torch.bool).scatter_(0, order[:k], True).view(scores.shape)
     numbers = (flat.float() if flat.dtype == torch.bfloat16 else flat).numpy()  # which numpy does not know

@@ -34,6 +34,7 @@ from reservoir.weights.draws import Stream, checked_seed, name_hash
 from reservoir.weights.initialisation import Constant, Initialisation, Normal, Orthogonal, XavierUniform
 from reservoir.weights.naming import KEPT, Names, Owned, bare, chosen, explicit, matches, nearest, owned
 
+Device = torch.device | str | None
 OriginName = Literal["trained", "seeded", "masked", "pretrained", "fixed"]
 ORIGIN_NAMES: tuple[OriginName, ...] = get_args(OriginName)
 """What people read: the names in reports, records and figures, in Python and in JavaScript."""
@@ -72,13 +73,7 @@ class Seeded:
     def __post_init__(self) -> None:
         object.__setattr__(self, "seed", checked_seed(self.seed))
 
-    def draw(
-        self,
-        shape: torch.Size,
-        *,
-        device: torch.device | str | None = None,
-        dtype: torch.dtype = torch.float32,
-    ) -> Tensor:
+    def draw(self, shape: torch.Size, *, device: Device = None, dtype: torch.dtype = torch.float32) -> Tensor:
         """The tensor of that shape, fp32, the same bits every time and on every device.
 
         For a complex `dtype` it is complex64, its imaginary part from the stream "<name>/imaginary"; what is random is
@@ -187,9 +182,8 @@ def mark_trained(model: nn.Module) -> None:
             set_origin(item, Trained())
 
 
-NAMED = re.compile(
-    r"token|pos(ition)?_?emb"
-)  # parameters that a model keeps in itself: a class token, positions
+NAMED = re.compile(r"token|pos(ition)?_?emb")
+"""What a model keeps in itself: a class token, positions."""
 PACKED = ("qkv", "c_attn", "query_key_value", "Wqkv")  # linear maps that are queries, keys and values in one
 PACKED_DRAW = XavierUniform(gain=2**-0.5)  # of such maps, as fairseq draws them
 NORMS = (nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, _NormBase)
@@ -404,9 +398,8 @@ def start_of(item: Owned, seed: int, scheme: Scheme, said: Sequence[Tensor], ask
         elif found is not None and now == 0:
             alike = "*." + ".".join(path.split(".")[-3:])
             raise ValueError(
-                f"{path} is zero everywhere, because its owner wants it so or because nothing has filled its memory"
-                f" yet: rules={{{alike!r}: Constant(0.0)}}, of reservoir.weights.initialisation, keeps zeros, and"
-                " scheme=Scheme() draws every map"
+                f"{path} is zero everywhere, as its owner wants it or as nothing has filled it yet: rules={{{alike!r}:"
+                " Constant(0.0)}, of reservoir.weights.initialisation, keeps zeros, scheme=Scheme() draws every map"
             )
     return Seeded(
         seed,

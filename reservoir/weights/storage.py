@@ -116,17 +116,12 @@ class StoredReference(StoredTensor, frozen=True, kw_only=True, tag="pretrained")
         return Pretrained(self.checkpoint, self.key, self.digest if self.key else "")
 
 
-class StoredMask(Struct, frozen=True, omit_defaults=True):
-    """What a file says of a mask: its shape, the digest of its packed bits, and the names of the weights under it.
-
-    Args:
-        at: how many of torch's parametrizations come before it.
-    """
+class StoredMask(Struct, frozen=True):
+    """What a file says of a mask: its shape, the digest of its packed bits, and the names of the weights under it."""
 
     shape: Shape
     digest: str
     modules: list[str]
-    at: Annotated[int, Meta(ge=0)] = 0
 
 
 class Contents(Struct, frozen=True):
@@ -247,11 +242,16 @@ def model_bytes(
     for item in places(model):
         if item.mask is None:
             continue
+        if item.others and item.chain[-1] is not item.mask:
+            raise WeightsError(
+                f"{item.path} is masked before {type(item.chain[-1]).__name__}, which a file does not say: mask it"
+                " afterwards, or save materialise(model), whose weights are stored as a whole"
+            )
         name = names.setdefault(id(item.mask), f"{item.path}.mask")
         if name not in tensors:
             bits = item.mask.chosen()
             tensors[name] = pack(bits)
-            contents.masks[name] = StoredMask(tuple(bits.shape), tensor_digest(tensors[name]), [], item.at)
+            contents.masks[name] = StoredMask(tuple(bits.shape), tensor_digest(tensors[name]), [])
         contents.masks[name].modules.append(item.path)
     for name, buffer in state_buffers(model).items():
         _check_storable(name, buffer)
@@ -495,11 +495,10 @@ def _check_fit(model: nn.Module, stored: StoredModel) -> None:
 
 def _prefix(model: set[str], file: set[str]) -> str:
     """What to do where the names of one are those of the other behind a prefix, as a wrapper adds it."""
-    for more, less, what in ((model, file, "the model"), (file, model, "the file")):
+    for more, less, what, verb in ((model, file, "model", "load"), (file, model, "file", "save")):
         prefix = min(more, default="").removesuffix(min(less, default=""))
         if prefix and {prefix + name for name in less} == more:
-            inner = "load" if what == "the model" else "save"
-            return f"; all names of {what} begin with {prefix!r}: {inner} the module inside it, model.{prefix[:-1]}"
+            return f"; all names of the {what} begin with {prefix!r}: {verb} the module inside, model.{prefix[:-1]}"
     return ""
 
 
@@ -541,15 +540,13 @@ def _fill(model: nn.Module, stored: StoredModel, *, base: Path | None = None, st
     for name, buffer in state_buffers(model).items():
         buffer.copy_(checked(BUFFER + name, contents.buffers[name]))
     made: dict[str, FixedMask] = {}
-    at: dict[str, int] = {}
     for name, mask in contents.masks.items():
         bits = unpack(checked(name, mask.digest), 0, math.prod(mask.shape))
         fixed = FixedMask(bits.view(mask.shape), stream=name.removesuffix(".mask"))
         made |= dict.fromkeys(mask.modules, fixed)
-        at |= dict.fromkeys(mask.modules, mask.at)
     for item in places(model) if made else ():
         if item.path in made:
-            item.put(made[item.path].to(item.parameter.device), at[item.path])
+            item.put(made[item.path].to(item.parameter.device))
     # Said last, since a tensor's own digest says more.
     if stored.metadata.get("digest") != _signature(stored.metadata):
         raise WeightsError(f"{path}: its list of contents is damaged: its digest does not match")
