@@ -588,6 +588,11 @@ def test_a_start_that_a_model_gives_its_own_layers_is_kept_and_a_zero_map_is_ask
     ):
         initialise(model, seed=0)
     assert not initialise(model, seed=0, rules={"2.weight": Constant(0.0)})[2].weight.any()
+    model = gpt2()
+    nn.init.zeros_(model.transformer.h[0].attn.c_attn.weight)  # as of an adapter that begins with nothing
+    with pytest.raises(ValueError, match=r"attn\.c_attn\.weight is zero everywhere"):
+        initialise(model, seed=0)
+    model = nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4), nn.Linear(4, 4))
     assert initialise(model, seed=0, scheme=Scheme())[2].weight.all() and (model[1].weight == 1).all()
 
 

@@ -43,7 +43,6 @@ from reservoir.weights.naming import Owned, bare, owned
 from reservoir.weights.origins import Fixed, Masked, Origin, OriginName, Trained, origin_of
 from reservoir.weights.storage import model_bytes
 
-COUNTED = 2**26  # numbers of the largest model whose file is made to see how large it is
 COUNTS = ("weights", "scores", "total", "trainable", "trainable_all_rows", "stored_bytes")
 UNINITIALISED: Literal["not initialised"] = "not initialised"
 UNKNOWN = "; of unknown origin: call initialise(model, seed=…), or mark_trained(model)"
@@ -80,7 +79,7 @@ class Report:
     """All tensors of a model, each once, and their sums; the module's text defines each sum.
 
     Args:
-        unmasked: matrices of a masked model that no mask can reach: no seed drew them as matrices.
+        unmasked: matrices of a masked model that no mask can reach: positions and what only its owner's code drew.
         file: the size of what `save` would write, buffers and list of contents included; counted when it is asked for.
     """
 
@@ -172,10 +171,11 @@ def report(model: nn.Module) -> Report:
     uses = Counter(id(item.parameter) for item in owned(model, tied=True))
     rows = (*(_row(item, uses) for item in owned(model)), *_masks(model), *_transforms(bare(model)))
     left = tuple(f"{item.path} {tuple(item.parameter.shape)}" for item in unmasked(model))
-    made = sum(row.parameters for row in rows) <= COUNTED and not any(
+    # Nothing is made of a model on the meta device, or of one that takes seconds.
+    small = sum(row.parameters for row in rows) <= 2**26 and not any(
         one.is_meta for one in model.parameters()
     )
-    return Report(rows, left, lambda: len(model_bytes(model)) if made else None)
+    return Report(rows, left, lambda: len(model_bytes(model)) if small else None)
 
 
 def mask_bytes(n: int, k: int) -> int:

@@ -230,7 +230,7 @@ class Scheme:
             f"there is no rule to draw {item.path}, {tuple(item.parameter.shape)} of {type(item.module).__name__}: give"
             f" one, such as initialise(model, seed=…, rules={{{item.path!r}: Normal(0.02)}}), of"
             " reservoir.weights.initialisation"
-            + ("" if now is None else f"; {{{item.path!r}: Constant({now:g})}} keeps what it is now")
+            + ("" if now is None else f"; {{{item.path!r}: Constant({now:.9g})}} keeps what it is now")
         )
 
     def named(self, item: Owned) -> Initialisation | None:
@@ -395,7 +395,7 @@ def start_of(item: Owned, seed: int, scheme: Scheme, said: Sequence[Tensor], ask
                 return said[0]
         elif parameter.ndim == 1 and now is not None:
             found = Constant(now)
-        elif found is not None and now == 0:
+        if known and parameter.ndim > 1 and now == 0 and found is not None and found.random:
             alike = "*." + ".".join(path.split(".")[-3:])
             raise ValueError(
                 f"{path} is zero everywhere, as its owner wants it or as nothing has filled it yet: rules={{{alike!r}:"
