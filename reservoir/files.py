@@ -27,9 +27,8 @@ def _begin() -> None:
     BORN = time.time()
 
 
-if hasattr(
-    os, "register_at_fork"
-):  # what is older than a fork, but younger than its parent, is a leftover too
+# What is older than a fork, but younger than its parent, is a leftover too.
+if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_begin)
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -220,10 +219,7 @@ def clear_leftovers(target: Path) -> None:
                     shutil.rmtree(left, ignore_errors=True)
             finally:
                 os.close(held)
-        except (
-            FileNotFoundError,
-            NotADirectoryError,
-        ):  # its process has just finished, or it is none of ours
+        except (FileNotFoundError, NotADirectoryError):  # its process has just ended, or it is none of ours
             continue
 
 

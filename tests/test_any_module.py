@@ -6,6 +6,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,7 @@ from reservoir.weights import (
     supermask,
 )
 from reservoir.weights.files import read_header
-from reservoir.weights.initialisation import Constant, Normal
+from reservoir.weights.initialisation import Constant, Identity, Normal, Orthogonal
 from reservoir_lab import cost
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -586,12 +587,22 @@ def test_no_class_name_says_what_a_tensor_is_set_to():
     assert (model[3][0].weight == 1).all()
 
 
-def test_a_start_that_a_model_gives_its_own_layers_is_kept():
+def test_a_start_that_a_model_gives_its_own_layers_is_kept_and_a_zero_map_is_asked_about():
     model = nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4), nn.Linear(4, 4))
     nn.init.zeros_(model[1].weight), nn.init.constant_(model[2].bias, -4.5)
     initialise(model, seed=0)
     assert not model[1].weight.any() and (model[2].bias == -4.5).all() and not model[0].bias.any()
+    nn.init.zeros_(model[2].weight)
+    with pytest.raises(
+        ValueError, match=r"2\.weight is zero .*\{'\*\.2\.weight': Constant\(0\.0\)\}.* scheme=Scheme"
+    ):
+        initialise(model, seed=0)
     assert not initialise(model, seed=0, rules={"2.weight": Constant(0.0)})[2].weight.any()
+    model = gpt2()
+    nn.init.zeros_(model.transformer.h[0].attn.c_attn.weight)  # as of an adapter that begins with nothing
+    with pytest.raises(ValueError, match=r"attn\.c_attn\.weight is zero everywhere"):
+        initialise(model, seed=0)
+    model = nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4), nn.Linear(4, 4))
     assert initialise(model, seed=0, scheme=Scheme())[2].weight.all() and (model[1].weight == 1).all()
 
 
@@ -701,10 +712,36 @@ def test_every_type_that_is_stored_is_loaded(tmp_path, dtype, frozen):
     assert loaded.dtype == dtype and torch.equal(loaded.view(torch.uint8), model.weight.view(torch.uint8))
 
 
-def test_what_is_no_floating_point_number_is_not_drawn():
-    for dtype in (torch.int8, torch.complex64):
-        with pytest.raises(ValueError, match=rf"weight is {dtype}, which cannot be drawn"):
-            initialise(own(dtype), seed=0, rules={"weight": Normal(1.0)})
+def test_complex_parameters_are_drawn_in_both_parts_and_given_back_by_the_seed(tmp_path):
+    model = initialise(own(torch.complex64), seed=0, rules={"weight": Normal(1.0)})
+    real, imaginary = model.weight.real, model.weight.imag
+    assert 0.5 < real.std() < 0.9 and 0.5 < imaginary.std() < 0.9 and not torch.equal(real, imaginary)
+    path = save(freeze(model), tmp_path / "m.safetensors")
+    assert torch.equal(load(own(torch.complex64), path).weight, model.weight)
+    assert "weight" not in read_header(path)[0]
+    assert (initialise(model, seed=0, rules={"weight": Constant(0.5)}).weight == 0.5).all()
+    for start, said in ((Orthogonal(), "complex, which Orthogonal"), (Identity(), None)):
+        with pytest.raises(ValueError, match=said) if said else nullcontext():
+            initialise(model, seed=0, rules={"weight": start})
+
+
+def test_scores_of_complex_weights_get_the_gradient_of_what_they_multiply():
+    model = initialise(nn.Linear(3, 2, bias=False, dtype=torch.complex64), seed=0)
+    weight, x = model.weight.detach().clone(), torch.tensor([1 + 2j, -1j, 0.5])
+    supermask(model, keep=1 / 6, seed=0, scaled=False)
+    scores = model.parametrizations.weight[0].scores
+    model(x).abs().square().sum().backward()
+    kept = model.weight.detach()
+    by_hand = torch.tensor(0.0) * scores.detach()
+    free = torch.ones_like(scores, requires_grad=True)
+    ((kept + (free - 1) * weight) @ x).abs().square().sum().backward()
+    assert by_hand.shape == scores.grad.shape and scores.grad.any()
+    assert torch.allclose(scores.grad, free.grad * scores.detach().sign(), atol=1e-6)
+
+
+def test_whole_numbers_are_not_drawn():
+    with pytest.raises(ValueError, match=r"weight is torch\.int8, which cannot be drawn"):
+        initialise(own(torch.int8), seed=0, rules={"weight": Normal(1.0)})
 
 
 @pytest.mark.parametrize(
@@ -743,23 +780,153 @@ def mixed() -> nn.Module:
     return nn.ModuleDict({"bilinear": nn.Bilinear(3, 4, 5), "cell": nn.GRUCell(3, 4), "stack": nn.LSTM(3, 4)})
 
 
-def test_masks_reach_bilinear_maps_and_cells_and_the_report_says_what_they_do_not():
+def test_masks_reach_experts_bilinear_maps_and_recurrent_layers_and_the_report_says_what_they_do_not(
+    tmp_path,
+):
+    model = supermask(initialise(experts(), seed=0), keep=0.5, seed=0)
+    reached = sum(item.parameter.numel() for item in owned(model) if item.mask is not None)
+    assert reached == sum(p.numel() for p in experts().parameters() if p.ndim > 1)
+    assert (model.model.layers[0].mlp.experts.gate_up_proj == 0).float().mean() == 0.5
+    ids = torch.arange(8)[None]
+    again = load(experts(), save(model.eval(), tmp_path / "e.safetensors"))
+    assert torch.equal(again(ids).logits, model(ids).logits) and not report(model).unmasked
     model = supermask(initialise(mixed(), seed=0), keep=0.5, seed=0)
     assert (model["bilinear"].weight == 0).sum() == 30 and (model["cell"].weight_hh == 0).sum() == 24
-    found = report(model)
-    assert found.unmasked == ("stack.weight_ih_l0 (16, 3)", "stack.weight_hh_l0 (16, 4)")
-    assert "no mask can reach stack.weight_ih_l0 (16, 3), stack.weight_hh_l0" in found.summary()
-    with pytest.raises(ValueError, match="matches no linear map"):
-        supermask(initialise(nn.LSTM(3, 4), seed=0), keep=0.5, seed=0)
-    normed = nn.utils.parametrizations.spectral_norm(nn.Linear(8, 8))
-    model = supermask(initialise(nn.Sequential(normed, nn.Linear(8, 8)), seed=0), keep=0.5, seed=0)
-    assert report(model).unmasked == ("0.weight (8, 8)",)
+    assert (model["stack"].weight_ih_l0 == 0).sum() == 24 and not report(model).unmasked
+    model = supermask(
+        initialise(nn.ModuleDict({"a": Table(), "b": nn.Linear(2, 2)}), seed=0), keep=0.5, seed=0
+    )
+    assert report(model).unmasked == ("a.rates (2, 5)",)
+    assert "no mask can reach a.rates (2, 5)" in report(model).summary()
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+def test_a_masked_recurrent_stack_computes_with_what_is_left_and_learns_which(tmp_path, kind):
+    def build() -> nn.Module:
+        return kind(3, 4, 2, bidirectional=True)
+
+    x = torch.linspace(-1, 1, 30).view(5, 2, 3)
+    model = supermask(initialise(build(), seed=0), keep=0.5, seed=0)
+    optimiser = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=1.0)
+    before = model(x)[0]
+    before.square().sum().backward()
+    assert all(p.grad.any() for name, p in model.named_parameters() if "scores" in name)
+    optimiser.step()
+    twin = copy.deepcopy(model).eval()  # right after a step, when torch still holds what came of it
+    assert not torch.equal(twin(x)[0], before) and torch.equal(twin(x)[0], model.eval()(x)[0])
+    plain = materialise(model)
+    assert type(plain) is kind and torch.equal(plain(x)[0], twin(x)[0])
+    assert torch.equal(load(build(), save(model, tmp_path / "m.safetensors"))(x)[0], twin(x)[0])
+    assert load(model, tmp_path / "m.safetensors").double()(x.double())[0].dtype == torch.float64
 
 
 def test_a_second_mask_takes_the_place_of_the_first():
     model = masked("cnn")
     supermask(model, keep=0.25, seed=0)
     assert (model[0].weight != 0).sum() == round(0.25 * model[0].weight.numel())
+
+
+@pytest.mark.parametrize(
+    ("norm", "later"), [("weight_norm", False), ("spectral_norm", False), ("spectral_norm", True)]
+)
+def test_masks_compose_with_other_parametrizations(tmp_path, norm, later):
+    normed = getattr(nn.utils.parametrizations, norm)
+
+    def build() -> nn.Module:
+        return nn.Sequential(nn.Linear(16, 16))
+
+    model = initialise(build(), seed=0)
+    model = supermask(model, keep=0.5, seed=0) if later else model
+    normed(model[0])
+    model = model if later else supermask(model, keep=0.5, seed=0)
+    x = torch.linspace(-1, 1, 32).view(2, 16)
+    model(x).sum().backward()
+    model.eval()
+    assert (model[0].weight == 0).sum() == 128 and not report(model).unmasked
+    plain, into = materialise(model), build()
+    assert torch.allclose(plain(x), model(x), atol=1e-6)
+    if norm == "spectral_norm":
+        assert type(plain[0]) is nn.Linear and plain.state_dict().keys() == {"0.weight", "0.bias"}
+    if later:
+        with pytest.raises(
+            WeightsError, match=r"0\.weight is masked before _SpectralNorm.* save materialise"
+        ):
+            save(model, tmp_path / "m.safetensors")
+        assert torch.equal(load(into, save(plain, tmp_path / "m.safetensors"))(x), plain(x))
+    else:
+        normed(into[0])
+        path = save(model, tmp_path / "m.safetensors")
+        assert torch.equal(load(load(into, path), path)(x), model(x))  # in the place of the first mask
+
+
+def test_a_norm_of_weights_leaves_the_seed_of_a_frozen_map(tmp_path):
+    model, into = initialise(nn.Sequential(nn.Linear(128, 128)), seed=0), nn.Sequential(nn.Linear(128, 128))
+    nn.utils.parametrizations.weight_norm(model[0]), nn.utils.parametrizations.weight_norm(into[0])
+    path = save(freeze(model), tmp_path / "m.safetensors")
+    assert path.stat().st_size < 2000 and torch.equal(load(into, path)[0].weight, model[0].weight)
+    assert "unknown origin" not in report(model).summary()
+
+
+def test_a_prefix_that_something_around_the_model_adds_is_named(tmp_path):
+    around = nn.Module()
+    around.model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
+    path = save(around, tmp_path / "a.safetensors")
+    with pytest.raises(
+        WeightsError, match=r"all names of the file begin with 'model\.': save the .* model\.model"
+    ):
+        load(around.model, path)
+    path = save(around.model, tmp_path / "m.safetensors")
+    with pytest.raises(
+        WeightsError, match=r"all names of the model begin with 'model\.': load the .* model\.model"
+    ):
+        load(around, path)
+    load(around.model, path)
+
+
+def test_a_report_says_what_the_file_holds_to_the_byte(tmp_path):
+    for name, plan in (("bert", frozen), ("gpt2", masked), ("cnn", pruned), ("cnn", drawn)):
+        model = freeze(plan(name)) if plan is frozen else plan(name)
+        size = save(model, tmp_path / "m.safetensors").stat().st_size
+        assert report(model).summary().endswith(f" bytes to store, {size:,} as a file")
+    model = freeze(drawn("gpt2"))
+    model.transformer.wte.weight.data[0, 0] += 1
+    assert "but they cannot be: transformer.wte.weight is said to be drawn" in report(model).summary()
+    with torch.device("meta"):
+        assert "0 bytes to store, its list of contents and buffers aside" in report(freeze(cnn())).summary()
+
+
+def test_layers_of_two_sizes_are_masked_under_compilation_as_without_it():
+    def build() -> nn.Module:
+        layers = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 3))
+        return supermask(initialise(layers, seed=0), keep=0.5, seed=0)
+
+    plain, compiled = build(), torch.compile(build(), backend="eager")
+    for model in (plain, compiled):
+        model(torch.linspace(-1, 1, 16).view(2, 8)).square().sum().backward()
+    for one, other in zip(plain.parameters(), compiled.parameters(), strict=True):
+        assert one.grad is other.grad is None or torch.equal(one.grad, other.grad)
+
+
+class Stateful(nn.Linear):
+    def get_extra_state(self) -> dict[str, int]:
+        return {"step": 3}
+
+    def set_extra_state(self, state: dict[str, int]) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("build", "said"),
+    [
+        (lambda: Stateful(4, 4), "_extra_state is state that is no tensor"),
+        (lambda: with_buffer(torch.eye(2).to_sparse()), r"extra is torch\.sparse_coo: store it"),
+    ],
+)
+def test_a_mask_takes_no_sentence_from_an_error(tmp_path, build, said):
+    model = supermask(initialise(build(), seed=0), keep=0.5, seed=0)
+    assert "but they cannot be: " in report(model).summary() and model.state_dict()
+    with pytest.raises(WeightsError, match=said):
+        save(model, tmp_path / "m.safetensors")
 
 
 def test_copies_and_averages_of_a_masked_model_are_stored_as_the_model_is(tmp_path):

@@ -27,8 +27,8 @@ from __future__ import annotations
 import copy
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field
 from typing import Literal, NamedTuple, TypeVar, cast
 
 import pandas as pd
@@ -37,9 +37,11 @@ from torch import Tensor, nn
 
 from reservoir.layers import Embedding, Fourier, Linear
 from reservoir.layers.arguments import check_number
+from reservoir.weights.files import WeightsError
 from reservoir.weights.masks import FixedMask, Supermask, places, unmasked
 from reservoir.weights.naming import Owned, bare, owned
 from reservoir.weights.origins import Fixed, Masked, Origin, OriginName, Trained, origin_of
+from reservoir.weights.storage import model_bytes
 
 COUNTS = ("weights", "scores", "total", "trainable", "trainable_all_rows", "stored_bytes")
 UNINITIALISED: Literal["not initialised"] = "not initialised"
@@ -77,11 +79,13 @@ class Report:
     """All tensors of a model, each once, and their sums; the module's text defines each sum.
 
     Args:
-        unmasked: matrices of a masked model that no mask can reach, such as those of a recurrent layer.
+        unmasked: matrices of a masked model that no mask can reach: positions and what only its owner's code drew.
+        file: the size of what `save` would write, buffers and list of contents included; counted when it is asked for.
     """
 
     rows: tuple[Row, ...]
     unmasked: tuple[str, ...] = ()
+    file: Callable[[], int | None] = field(default=lambda: None, compare=False, repr=False)
 
     @property
     def weights(self) -> int:
@@ -139,10 +143,17 @@ class Report:
         missing = any(row.origin == UNINITIALISED for row in self.rows)
         return (
             f"{self.total:,} parameters{parts}, {self.trainable:,} of them move ({share:.1%}){unused};"
-            f" {self.stored_bytes:,} bytes to store"
+            f" {self.stored_bytes:,} bytes to store{self._in_a_file()}"
             + (f"; no mask can reach {', '.join(self.unmasked)}" if self.unmasked else "")
             + (UNKNOWN if missing else "")
         )
+
+    def _in_a_file(self) -> str:
+        try:
+            size = self.file()
+        except WeightsError as error:
+            return f", but they cannot be: {error}"
+        return ", its list of contents and buffers aside" if size is None else f", {size:,} as a file"
 
     def __str__(self) -> str:
         return f"{self.frame().to_string(index=False)}\n{self.summary()}"
@@ -160,7 +171,11 @@ def report(model: nn.Module) -> Report:
     uses = Counter(id(item.parameter) for item in owned(model, tied=True))
     rows = (*(_row(item, uses) for item in owned(model)), *_masks(model), *_transforms(bare(model)))
     left = tuple(f"{item.path} {tuple(item.parameter.shape)}" for item in unmasked(model))
-    return Report(rows, left)
+    # Nothing is made of a model on the meta device, or of one that takes seconds.
+    small = sum(row.parameters for row in rows) <= 2**26 and not any(
+        one.is_meta for one in model.parameters()
+    )
+    return Report(rows, left, lambda: len(model_bytes(model)) if small else None)
 
 
 def mask_bytes(n: int, k: int) -> int:

@@ -16,8 +16,8 @@ from torch import Tensor, nn
 
 from reservoir.layers.arguments import check_choice, check_number
 from reservoir.weights.initialisation import Initialisation, KaimingUniform, SignedConstant, XavierUniform
-from reservoir.weights.naming import KEPT, Owned, WeightMask, bare, chosen, listed, owned
-from reservoir.weights.origins import Seeded, draw_into, initialise, is_map, recorded_origin
+from reservoir.weights.naming import KEPT, Owned, WeightMask, bare, chosen, explicit, listed, owned
+from reservoir.weights.origins import NAMED, Seeded, draw_into, initialise, is_known, is_map, recorded_origin
 
 By = Literal["magnitude", "score", "weight"]
 MASKED_DRAWS: dict[str, Initialisation] = {
@@ -137,7 +137,7 @@ class _Masked(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad: Tensor):
         weight, scores = ctx.saved_tensors
-        found = grad * weight
+        found = (grad * weight.conj()).real
         if scores is not None:
             found *= scores.sign()
         return found, None, None, None
@@ -243,27 +243,29 @@ def places(model: nn.Module) -> Sequence[Owned]:
 def maskable(model: nn.Module) -> Sequence[Owned]:
     """The weights that a mask chooses among, at each of their places.
 
-    Recurrent layers are left out, but not their cells: torch's hand their weights to a kernel that no mask reaches. So
-    are tensors of modules that are none of torch's, and what another parametrization makes, such as a spectral norm.
+    Tensors of modules that are none of torch's are among them if a seed has drawn them as matrices, such as the experts
+    of a mixture.
     """
     return [
         item
         for item in places(model)
-        if item.parameter.numel()
-        and not item.others
-        and (
-            is_table(item.module)
-            or is_map(item)
-            or (item.parameter.ndim > 1 and isinstance(item.module, nn.RNNCellBase))
-        )
+        if item.parameter.numel() and (is_table(item.module) or is_map(item) or _is_matrix(item))
     ]
+
+
+def _is_matrix(item: Owned) -> bool:
+    """Whether a tensor of a recurrent layer, or one that a seed drew for a module of others, is a matrix or several."""
+    origin, recurrent = recorded_origin(item), isinstance(item.module, nn.RNNBase | nn.RNNCellBase)
+    named = is_known(item.module) or explicit(item.module) is not None or NAMED.search(item.attribute)
+    drawn = not named and isinstance(origin, Seeded) and origin.initialisation.random
+    return item.parameter.ndim > 1 and (recurrent or drawn)
 
 
 def unmasked(model: nn.Module) -> list[Owned]:
     """The matrices of a masked model that no mask can reach."""
     reached = {id(item.parameter) for item in maskable(model)}
     items = [item for item in owned(model) if not isinstance(item.module, Supermask)]
-    matrices = [item for item in items if item.parameter.ndim > 1 and item.parameter.numel()]
+    matrices = [item for item in items if sum(side > 1 for side in item.parameter.shape) > 1]
     left = [item for item in matrices if id(item.parameter) not in reached]
     return left if any(item.mask is not None for item in items) else []
 
@@ -296,9 +298,10 @@ def materialise(model: nn.Module) -> nn.Module:
         assert mask is not None
         known = (id(item.parameter), id(mask))
         if known not in made:
-            value = item.parameter * mask.chosen()
+            [one.eval() for one in (mask, *item.others)]
+            value = getattr(item.module, item.attribute) if item.others else item.parameter * mask.chosen()
             made[known] = nn.Parameter(value, requires_grad=item.parameter.requires_grad)
-        item.put(None)
+        item.strip() if item.others else item.put(None)
         setattr(item.module, item.attribute, made[known])
     for module in model.modules():
         module.__dict__.pop(KEPT, None)
@@ -338,7 +341,7 @@ def largest(scores: Tensor, k: int) -> Tensor:
         raise ValueError(f"scores must be numbers, but {count} of the {n} are NaN")
     if k in (0, n) or scores.is_meta:  # there is nothing to choose, or nothing to choose by
         return torch.full(scores.shape, k == n, dtype=torch.bool, device=scores.device)
-    if type(flat) is not Tensor or not flat.is_cpu:
+    if type(flat) is not Tensor or not flat.is_cpu or torch.compiler.is_compiling():
         order = flat.sort(descending=True, stable=True).indices
         return torch.zeros_like(flat, dtype=torch.bool).scatter_(0, order[:k], True).view(scores.shape)
     numbers = (flat.float() if flat.dtype == torch.bfloat16 else flat).numpy()  # which numpy does not know

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DataParallel, DistributedDataParallel
 from torch.nn.parameter import is_lazy
 from torch.nn.utils import parametrize
+from torch.nn.utils.parametrizations import _WeightNorm
 from torch.optim.swa_utils import AveragedModel
 
 from reservoir.layers import Embedding, Linear
@@ -66,41 +67,55 @@ class Owned(NamedTuple):
         """The mask that chooses among its weights, if there is one."""
         if isinstance(self.module, Linear | Embedding):
             return cast("WeightMask | None", self.module.mask if self.attribute == "weight" else None)
-        return next((one for one in self._chain() if isinstance(one, WeightMask)), None)
+        return next((one for one in self.chain if isinstance(one, WeightMask)), None)
 
     @property
     def others(self) -> list[nn.Module]:
         """What torch's parametrizations do to the weights besides a mask, such as a spectral norm."""
-        return [one for one in self._chain() if not isinstance(one, WeightMask)]
+        return [one for one in self.chain if not isinstance(one, WeightMask)]
 
     def put(self, mask: WeightMask | None) -> None:
         """Put a mask before the weights, in the place of the one that is there; None takes it away.
 
         Our own layers multiply by it themselves. Elsewhere it is a parametrization of torch, so whoever asks the module
-        for its weight, a fused kernel for instance, gets the masked one.
+        for its weight, a fused kernel for instance, gets the masked one. Others, such as a spectral norm, stay.
         """
         if isinstance(self.module, Linear | Embedding):
             self.module.mask = mask
             return
-        old, chain = self.mask, self._chain()
+        old, chain = self.mask, cast(nn.ModuleList, self.chain)
         if old is not None and mask is not None:
-            cast(nn.ModuleList, chain)[list(chain).index(old)] = mask
+            chain[list(chain).index(old)] = mask
         elif mask is not None:
-            parametrize.register_parametrization(self.module, self.attribute, mask)
-            if not chain:
-                cast(nn.Module, self._chain()).register_state_dict_post_hook(_each_its_own)
-        elif len(chain) > 1:
-            raise ValueError(f"{self.path} has more than a mask: take the other parametrization off first")
+            if chain:
+                chain.append(mask)
+            else:
+                parametrize.register_parametrization(self.module, self.attribute, mask)
+            if isinstance(self.module, nn.RNNBase):  # whose kernel is to get the weights as they are now
+                stack: Any = type(self.module)
+                stack._flat_weights = property(_flat_weights, lambda *_: None)
+                stack._update_flat_weights = lambda _: None
+            cast(nn.Module, self.chain).register_state_dict_post_hook(_each_its_own)
         elif old is not None:
-            # A deep copy shares the class, and torch would take the weight from the original too.
-            kind = type(self.module)
-            self.module.__class__ = type(kind.__name__, kind.__bases__, dict(kind.__dict__))
-            parametrize.remove_parametrizations(self.module, self.attribute, leave_parametrized=False)
+            chain.pop(list(chain).index(old)) if self.others else self.strip()
 
-    def _chain(self) -> Sequence[nn.Module]:
+    def strip(self) -> None:
+        """Take off the mask and whatever else parametrizes the weights."""
+        # A deep copy shares the class, and torch would take the weight from the original too.
+        kind = type(self.module)
+        self.module.__class__ = type(kind.__name__, kind.__bases__, dict(kind.__dict__))
+        parametrize.remove_parametrizations(self.module, self.attribute, leave_parametrized=False)
+
+    @property
+    def chain(self) -> Sequence[nn.Module]:
+        """Torch's parametrizations of the weights, in their order."""
         if not parametrize.is_parametrized(self.module, self.attribute):
             return ()
         return cast(Any, self.module).parametrizations[self.attribute]
+
+
+def _flat_weights(stack: nn.RNNBase) -> list[Tensor]:
+    return [getattr(stack, name) for name in stack._flat_weights_names]
 
 
 def _each_its_own(module: nn.Module, state: dict[str, Any], prefix: str, _: object) -> None:
@@ -108,9 +123,9 @@ def _each_its_own(module: nn.Module, state: dict[str, Any], prefix: str, _: obje
 
     transformers refuses to write tensors that share memory, but for those that it has tied itself.
     """
-    known = {
-        value.data_ptr() for name, value in state.items() if not name.startswith(prefix) and value.numel()
-    }
+    others = (value for name, value in state.items() if not name.startswith(prefix))
+    plain = [one for one in others if isinstance(one, Tensor) and one.layout == torch.strided]
+    known = {one.data_ptr() for one in plain if one.numel()}
     for name in [name for name in state if name.startswith(prefix)]:
         state[name] = state[name].clone() if state[name].data_ptr() in known else state[name]
 
@@ -200,6 +215,9 @@ def own_parameters(module: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
         for name, chain in cast(Any, module).parametrizations.items():
             if hasattr(chain, "original"):
                 yield name, chain.original
+            elif name in (kept := module.__dict__.get(KEPT, {})) and isinstance(chain[0], _WeightNorm):
+                # Its second original is the tensor as it was, and remembers where that came from.
+                chain.__dict__.setdefault(KEPT, {"original1": kept[name]})
 
 
 def state_buffers(model: nn.Module) -> dict[str, Tensor]:
@@ -304,4 +322,4 @@ def layer_name(items: Sequence[Owned], layer: str) -> str:
 
 
 def _some(items: Sequence[Owned]) -> str:
-    return ", ".join(item.path for item in items[:3]) + (", …" if items[3:] else "")
+    return ", ".join(item.path for item in items[:3]) + (", …" if items[3:] else "") or "none"

@@ -27,14 +27,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.conv import _ConvNd
+from torch.nn.utils.parametrize import ParametrizationList
 
 from reservoir.layers.linear import Undrawn
 from reservoir.weights import naming
 from reservoir.weights.draws import Stream, checked_seed, name_hash
 from reservoir.weights.files import WeightsError, digest, read_safetensors, tensor_digest
-from reservoir.weights.initialisation import Constant, Initialisation, Normal, XavierUniform
+from reservoir.weights.initialisation import Constant, Initialisation, Normal, Orthogonal, XavierUniform
 from reservoir.weights.naming import KEPT, Names, Owned, bare, chosen, explicit, matches, nearest, owned
 
+Device = torch.device | str | None
 OriginName = Literal["trained", "seeded", "masked", "pretrained", "fixed"]
 ORIGIN_NAMES: tuple[OriginName, ...] = get_args(OriginName)
 """What people read: the names in reports, records and figures, in Python and in JavaScript."""
@@ -73,8 +75,21 @@ class Seeded:
     def __post_init__(self) -> None:
         object.__setattr__(self, "seed", checked_seed(self.seed))
 
-    def draw(self, shape: torch.Size, *, device: torch.device | str | None = None) -> Tensor:
-        """The tensor of that shape, fp32, the same bits every time and on every device."""
+    def draw(self, shape: torch.Size, *, device: Device = None, dtype: torch.dtype = torch.float32) -> Tensor:
+        """The tensor of that shape, fp32, the same bits every time and on every device.
+
+        For a complex `dtype` it is complex64, its imaginary part from the stream "<name>/imaginary"; what is random is
+        √½ as large in both, so that the mean square of the numbers is that of real ones.
+        """
+        if dtype.is_complex:
+            if isinstance(self.initialisation, Orthogonal):
+                raise ValueError(
+                    f"{self.stream} is complex, which Orthogonal() is not; Normal(0.02) would do"
+                )
+            real = self.draw(shape, device=device)
+            imaginary = replace(self, stream=f"{self.stream}/imaginary").draw(shape, device=device)
+            scales = (0.5**0.5, 0.5**0.5) if self.initialisation.random else (1.0, 0.0)
+            return torch.complex(real * scales[0], imaginary * scales[1])
         shape = torch.Size(shape[::-1]) if self.transposed else shape
         tensor = self.initialisation.draw(
             Stream(self.seed, self.stream), shape, blocks=self.blocks, device=device
@@ -151,7 +166,10 @@ def recorded_origin(item: Owned) -> Trained | Seeded | Pretrained | None:
 
     A tensor that was drawn or loaded and is about to be trained is still `Seeded` or `Pretrained` here.
     """
-    return item.module.__dict__.get(KEPT, {}).get(item.attribute, (None, None))[1]
+    kept = item.module.__dict__.get(KEPT, {})
+    # What only another parametrization makes, such as the lengths of weight_norm, is stored.
+    made = Trained() if kept and isinstance(item.module, ParametrizationList) else None
+    return kept.get(item.attribute, (None, made))[1]
 
 
 def set_origin(item: Owned, origin: Trained | Seeded | Pretrained) -> None:
@@ -209,9 +227,8 @@ def base_files(folder: Path) -> list[Path]:
     return found
 
 
-NAMED = re.compile(
-    r"token|pos(ition)?_?emb"
-)  # parameters that a model keeps in itself: a class token, positions
+NAMED = re.compile(r"token|pos(ition)?_?emb")
+"""What a model keeps in itself: a class token, positions."""
 PACKED = ("qkv", "c_attn", "query_key_value", "Wqkv")  # linear maps that are queries, keys and values in one
 PACKED_DRAW = XavierUniform(gain=2**-0.5)  # of such maps, as fairseq draws them
 NORMS = (nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, _NormBase)
@@ -253,10 +270,12 @@ class Scheme:
         found = self.named(item) or self.usual(item)
         if found is not None:
             return found
+        now = constant(item.parameter)
         raise ValueError(
             f"there is no rule to draw {item.path}, {tuple(item.parameter.shape)} of {type(item.module).__name__}: give"
             f" one, such as initialise(model, seed=…, rules={{{item.path!r}: Normal(0.02)}}), of"
             " reservoir.weights.initialisation"
+            + ("" if now is None else f"; {{{item.path!r}: Constant({now:.9g})}} keeps what it is now")
         )
 
     def named(self, item: Owned) -> Initialisation | None:
@@ -301,7 +320,7 @@ def is_norm(module: nn.Module) -> bool:
 def constant(tensor: Tensor) -> float | None:
     """The number that stands everywhere in a tensor, if fp32 has it; None if there are several, or none yet."""
     flat = tensor.detach().reshape(-1)
-    if flat.is_meta or not flat.numel() or float(flat[0]) != float(flat[0].float()):
+    if flat.is_meta or not flat.numel() or flat.is_complex() or float(flat[0]) != float(flat[0].float()):
         return None
     return float(flat[0]) if bool((flat[:64] == flat[0]).all()) and bool((flat == flat[0]).all()) else None
 
@@ -336,7 +355,8 @@ def _blocks(item: Owned) -> int:
 @torch.no_grad()
 def draw_into(item: Owned, origin: Seeded) -> None:
     """Draw a parameter in place, and record where it comes from."""
-    item.parameter.copy_(origin.draw(item.parameter.shape, device=item.parameter.device))
+    weight = item.parameter
+    weight.copy_(origin.draw(weight.shape, device=weight.device, dtype=weight.dtype))
     set_origin(item, origin)
 
 
@@ -374,7 +394,7 @@ def ask_owners(model: nn.Module, seed: int) -> Iterator[dict[str, Tensor]]:
             module.__dict__["reset_parameters"] = lambda: None
     for number in (seed, seed + 1):
         for parameter in copied.parameters():
-            parameter.fill_(torch.nan) if parameter.is_floating_point() else None
+            parameter.fill_(torch.nan) if parameter.is_floating_point() or parameter.is_complex() else None
         with torch.random.fork_rng(devices=[]):
             for place, (module, owner) in enumerate(asking(copied, None)):
                 torch.manual_seed(name_hash(f"{number}/{place}") >> 1)
@@ -397,10 +417,10 @@ def start_of(item: Owned, seed: int, scheme: Scheme, said: Sequence[Tensor], ask
         ask: whether the owner is heard about torch's layers, too.
 
     Raises:
-        ValueError: nobody knows.
+        ValueError: nobody knows, or it is zero where a draw would undo that.
     """
     path, parameter, known = item.path, item.parameter, is_known(item.module)
-    if not parameter.is_floating_point():
+    if not (parameter.is_floating_point() or parameter.is_complex()):
         raise ValueError(
             f"{path} is {parameter.dtype}, which cannot be drawn: initialise the model, then convert it"
         )
@@ -420,6 +440,12 @@ def start_of(item: Owned, seed: int, scheme: Scheme, said: Sequence[Tensor], ask
                 return said[0]
         elif parameter.ndim == 1 and now is not None:
             found = Constant(now)
+        if known and parameter.ndim > 1 and now == 0 and found is not None and found.random:
+            alike = "*." + ".".join(path.split(".")[-3:])
+            raise ValueError(
+                f"{path} is zero everywhere, as its owner wants it or as nothing has filled it yet: rules={{{alike!r}:"
+                " Constant(0.0)}, of reservoir.weights.initialisation, keeps zeros, scheme=Scheme() draws every map"
+            )
     return Seeded(
         seed,
         item.stream,

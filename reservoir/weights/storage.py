@@ -248,6 +248,11 @@ def model_bytes(
     for item in places(model):
         if item.mask is None:
             continue
+        if item.others and item.chain[-1] is not item.mask:
+            raise WeightsError(
+                f"{item.path} is masked before {type(item.chain[-1]).__name__}, which a file does not say: mask it"
+                " afterwards, or save materialise(model), whose weights are stored as a whole"
+            )
         name = names.setdefault(id(item.mask), f"{item.path}.mask")
         if name not in tensors:
             bits = item.mask.chosen()
@@ -316,7 +321,7 @@ def _described(item: Owned, *, whole: bool = False) -> StoredTensor:
     if parameter.dtype not in (torch.float32, torch.float64):
         said["dtype"] = str(parameter.dtype)  # which rounds what is drawn
     if isinstance(origin, Seeded):
-        drawn = origin.draw(parameter.shape)
+        drawn = origin.draw(parameter.shape, dtype=parameter.dtype)
         if tensor_digest(parameter) == tensor_digest(drawn.to(parameter.dtype)):
             said |= {
                 name: getattr(origin, name) for name in ("seed", "stream", "blocks", "zero_row", "transposed")
@@ -427,7 +432,8 @@ def _check_fit(model: nn.Module, stored: StoredModel) -> None:
     items = {item.path: item.parameter for item in _weights(model)}
     names = {*items, *(BUFFER + name for name in buffers)}
     if odd := sorted(names ^ {*contents.parameters, *(BUFFER + name for name in contents.buffers)}):
-        raise WeightsError(f"{path}: {shortened(odd[0])} is not in both the model and the file")
+        where = _prefix(set(items), set(contents.parameters))
+        raise WeightsError(f"{path}: {shortened(odd[0])} is not in both the model and the file{where}")
     wanted = {BUFFER + name: (tuple(buffer.shape), buffer.dtype) for name, buffer in buffers.items()}
     for name, parameter in items.items():
         said, shape, dtype = contents.parameters[name], tuple(parameter.shape), parameter.dtype
@@ -453,6 +459,15 @@ def _check_fit(model: nn.Module, stored: StoredModel) -> None:
         raise WeightsError(
             f"{path} has a tensor {shortened(unknown[0])}, which its list of contents does not name"
         )
+
+
+def _prefix(model: set[str], file: set[str]) -> str:
+    """What to do where the names of one are those of the other behind a prefix, as a wrapper adds it."""
+    for more, less, what, verb in ((model, file, "model", "load"), (file, model, "file", "save")):
+        prefix = min(more, default="").removesuffix(min(less, default=""))
+        if prefix and {prefix + name for name in less} == more:
+            return f"; all names of the {what} begin with {prefix!r}: {verb} the module inside, model.{prefix[:-1]}"
+    return ""
 
 
 def _holds(dtype: torch.dtype, stored: torch.dtype | None) -> bool:
@@ -483,7 +498,7 @@ def _fill(model: nn.Module, stored: StoredModel, *, base: Path | None = None, st
         if not isinstance(said, StoredSeed):
             item.parameter.copy_(checked(item.path, said.digest, _base(said)))
             continue
-        drawn = said.origin.draw(item.parameter.shape)
+        drawn = said.origin.draw(item.parameter.shape, dtype=item.parameter.dtype)
         if tensor_digest(drawn) != said.digest:
             raise WeightsError(
                 f"{path}: {item.path}, drawn from seed {said.seed}, is not what its digest says"
