@@ -5,7 +5,6 @@ writes those that changed. Words that an editor may change do not count, nor the
 share a colour does.
 """
 
-import fcntl
 import json
 import math
 import os
@@ -70,6 +69,8 @@ def check(name: str, value: Any) -> None:
     """Compare a picture or data with the digest of that name; processors may differ in the last digits."""
     found = of_picture(value) if isinstance(value, str) and value.startswith("<svg") else of_data(value)
     if os.environ.get("DIGESTS") == "write":
+        import fcntl  # which Windows lacks
+
         with FIXTURE.open("r+") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             digests = json.load(file) | {name: found}

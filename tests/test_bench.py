@@ -252,6 +252,15 @@ def lines_of(scores):
     }
 
 
+def test_a_sweep_looks_at_each_rate_with_each_seed(monkeypatch):
+    monkeypatch.setattr(looking, "alone", lambda run: True)
+    monkeypatch.setattr(looking, "look", lambda run: {"lr": run.optimiser.lr, "seed": run.seed})
+    monkeypatch.setattr(looking, "extended", lambda tried: [])
+    assert len(list(looking.sweep("facts/trained", "smoke", device="cpu"))) == len(looking.NUMBERS) * len(
+        looking.SEEDS
+    )
+
+
 def test_a_sweep_goes_on_until_the_best_rate_lies_inside():
     scores = {1e-3: 10.0, 3e-3: 20.0, 1e-2: 30.0}
     assert looking.extended(lines_of(scores)) == [2] and looking.rate(2) == 3e-2

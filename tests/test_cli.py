@@ -113,6 +113,13 @@ def test_table_says_what_nobody_has_run_and_data_lists_the_datasets(call):
     assert status == 0 and "multi30k" in out and "licence" in out
 
 
+def test_what_is_listed_and_what_is_recorded_can_be_read_as_json(call):
+    families = {one["family"]: one for one in json.loads(call("list", "--json")[1])["families"]}
+    rows = json.loads(call("table", "components", "--scale", "laptop", "--json")[1])
+    assert families["components"]["recorded"] == len(rows) > 0
+    assert {row["recipe"] for row in rows} <= set(recipes.family("components"))
+
+
 def test_a_sources_table_is_printed_with_ours_beside_it(call):
     status, out, _ = call("table", "poster/big")
     assert status == 0 and "[doc]" in out and "Recipes of components/" in flat(out) and "machine" in flat(out)

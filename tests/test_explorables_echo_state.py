@@ -91,8 +91,7 @@ def test_a_forecast_that_cannot_be_fitted_is_no_crash():
     assert page == [None]
 
 
-def test_the_lab_has_a_picture_and_a_text_for_where_scripts_do_not_run():
+def test_the_lab_has_a_text_for_where_scripts_do_not_run():
     lab = EchoStateLab()
-    assert all(f">{name}<" in lab.picture() for name in ("the series", "forecast"))
     assert "forecast" in lab.text and lab.key == "echo-state"
     assert torch.isfinite(torch.from_numpy(lab.computed()["forecast"])).all()

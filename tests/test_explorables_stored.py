@@ -210,7 +210,6 @@ def test_the_words_and_the_picture_say_what_is_shown_first():
     made = StoredTranslator.of(folder, sentence=sentence)
     written = greedy(from_pretrained(folder), Vocabulary.from_file(folder / TOKENIZER), [sentence])[0]
     assert sentence in made.text and f"“{written}”" in made.text
-    assert made.picture().startswith("<svg") and sentence in made.picture()
     assert sum(path.stat().st_size for path in folder.iterdir()) < 1_000_000
 
 

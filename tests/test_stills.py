@@ -20,16 +20,10 @@ from reservoir_book.explorables.gradients import Recorder
 def front_table() -> explorables.FrontTable:
     """A table of two tasks with made-up scores, since the recorded ones become more."""
     shown = {"trained": [90.0, 80.0], "frozen-attention": [12.0], "mask": []}
-    parts = [part._asdict() for part in bench.PARTS if part.row in shown]
-    cells = [{task: {"scores": shown[part["row"]]} for task in ("circle", "facts")} for part in parts]
-    parts = [part | {"cells": of} for part, of in zip(parts, cells, strict=True)]
+    cells = {row: {task: {"scores": scores} for task in ("circle", "facts")} for row, scores in shown.items()}
+    parts = [part._asdict() | {"cells": cells[part.row]} for part in bench.PARTS if part.row in shown]
     tasks = [{"name": "circle", "said": "who?"}, {"name": "facts", "said": "remember"}]
     return explorables.FrontTable(label="a", text="b", parts=parts, tasks=tasks)
-
-
-def hidden_network() -> explorables.HiddenNetwork:
-    masks = {"50": recorded.packed(recorded.drawn_reader(0.5, seed=3))}
-    return explorables.HiddenNetwork(label="a", text="b", seed=3, masks=masks)
 
 
 def frozen(kind: type, **settings: Any) -> explorables.Explorable:
@@ -74,13 +68,12 @@ STILLS: dict[str, Callable[[], explorables.Explorable | str]] = {
     "seeded_weights, orthogonal": lambda: explorables.SeededWeights(kind="orthogonal", size=5),
     "fourier_mixing": explorables.FourierMixing,
     "fourier_mixing, full": lambda: explorables.FourierMixing(signal=RANDOM),
-    "masking": explorables.Masking,
     "masking, once": lambda: explorables.Masking(drawn="once", share=40, epochs=2, seed=5),
     "echo_state": lambda: explorables.EchoStateLab(size=50, penalty=-3),
     "layer_stack": lambda: explorables.LayerStack(records={}),
     "layer_stack, frozen below": lambda: explorables.LayerStack(stack="RRL", embeddings=False, records={}),
     "front_table": front_table,
-    "hidden_network": hidden_network,
+    "hidden_network": lambda: explorables.HiddenNetwork(label="a", text="b", seed=3, masks={"50": "9a5c3" * 26}),
     "frozen_components": lambda: frozen(explorables.FrozenComponents, drawn="identity", attention=False),
     "frozen_components, language": lambda: frozen(explorables.FrozenComponents, table="language"),
     "frozen_body": lambda: frozen(explorables.FrozenBody, start="pretrained", norms=False, input=False),
