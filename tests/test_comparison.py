@@ -6,7 +6,7 @@ from reservoir.weights import placement
 from reservoir_lab import recipes
 from reservoir_lab.evidence import sources
 from reservoir_lab.evidence.comparison import NOT_RUN, Comparison, alternatives, comparisons, score
-from reservoir_lab.runs import records
+from reservoir_lab.runs import convergence
 
 TABLES = sorted(f"{name}/{table}" for name in sources.names() for table in sources.source(name).tables)
 
@@ -106,7 +106,7 @@ def test_a_sweep_that_is_not_whole_says_so(monkeypatch):
 
 
 def test_a_frame_of_records_says_where_and_with_what_they_were_made():
-    frame = records.frame("components/baseline")
+    frame = convergence.frame("components/baseline")
     assert len(frame) and set(frame["scale"]) == {"laptop"}
     for column in (
         "cpu",

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 from own import write_own
+from small import same_bits
 from stored_models import MODELS
 
 from reservoir.datasets import DataError, train_bpe
@@ -30,7 +31,7 @@ from reservoir_lab.runs import (
     run_from_json,
     tasks,
 )
-from reservoir_lab.runs.building import data_of, folder_of
+from reservoir_lab.runs.building import data_of, folder_of, load_trained
 from reservoir_lab.runs.handlers import CheckpointError
 from reservoir_lab.runs.own import DEFAULTS, MOST
 from reservoir_lab.runs.records import path_of
@@ -163,6 +164,7 @@ def test_what_was_said_of_the_data_is_recorded_and_on_the_card(trained):
             "budget: 12 steps"
         )
         assert record.data in card and record.run["base"] == run.base
+        assert same_bits(load_trained(run)[0], open_model(run.recipe, scale="smoke").module), kind
     code = textwrap.dedent("\n".join(re.findall(r"^    .*$", card, re.MULTILINE)))
     code = re.sub("FOLDER|this folder", str(folder_of(run)), code) + "\nprint('done')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -13,7 +13,8 @@ from torch import nn
 from reservoir.files import atomic_write, atomic_writes
 from reservoir.models import LanguageModelConfig, pretrained
 from reservoir.weights.storage import model_bytes, round_stored
-from reservoir_lab.runs.building import Corpus, folder_of, load_trained, precision_of, task_of, weights_path
+from reservoir_lab.runs import building
+from reservoir_lab.runs.building import Corpus, folder_of
 from reservoir_lab.runs.handlers import CheckpointError
 from reservoir_lab.runs.records import METRICS, RESULTS_ADVICE, Record, path_of, read_record
 from reservoir_lab.runs.registry import SCALES, Scale, elsewhere, record_path, results
@@ -48,9 +49,9 @@ def store(
     check_folder(run)
     path, folder = path_of(run), folder_of(run)
     if run.base:
-        files: dict[Path, Any] = {folder: _folder_files(run, model, task, corpus, record, identity=identity)}
+        files: dict[Path, Any] = {folder: _folder_files(run, model, task, corpus, record)}
     else:
-        files = {weights_path(run): model_bytes(model, {"identity": identity})}
+        files = {building.weights_path(run): model_bytes(model, {"identity": identity})}
     files[path] = record.to_bytes(path)
 
     def outdate() -> None:
@@ -136,12 +137,12 @@ def export(run: Run, folder: Path | str) -> Path:
         check_folder(run)
     else:
         target = destination(folder)
-    model, task, corpus = load_trained(run)
+    model, task, corpus = building.load_trained(run)
     record, dtype, more = read_record(path_of(run)), None, ""
     if isinstance(run.model, LanguageModelConfig):
         round_stored(model, dtype := torch.float16)
-        with precision_of(run):
-            scores = task_of(run).test(model, task, corpus)
+        with building.precision_of(run):
+            scores = building.task_of(run).test(model, task, corpus)
         more = f" Rounded to half precision, as it is here: {_scores(scores)}."
     atomic_write(target, _folder_files(run, model, task, corpus, record, dtype=dtype, more=more))
     return target
@@ -170,7 +171,6 @@ def _folder_files(
     *,
     dtype: torch.dtype | None = None,
     more: str = "",
-    identity: str = "",
 ) -> dict[str, bytes]:
     """The files of a trained model with all that is needed to use it: vocabulary, classes, the run, and a card.
 
@@ -178,7 +178,6 @@ def _folder_files(
         run, model, task, corpus, record: what was trained, and what came of it.
         dtype: as in `save_pretrained`.
         more: a sentence for the card.
-        identity: as in `store`.
     """
     about = _about(run, record) + more
     if run.recipe in LICENCES:
@@ -193,7 +192,7 @@ def _folder_files(
         data=record.data or None,
         dtype=dtype,
         run=json.dumps(said, indent=1, ensure_ascii=False) + "\n",
-        identity=identity,
+        identity=building.stamp(run, model),
     )
 
 
