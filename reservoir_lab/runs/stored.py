@@ -101,9 +101,9 @@ def destination(folder: Path | str) -> Path:
         ValueError: there is something else, or it is the current folder, the home folder or one above them, or that of
             a run in the results folder.
     """
-    if not str(folder).strip() or str(folder) == ".":
-        raise ValueError(f"--to must name a folder of its own, such as my-model, got {str(folder)!r}")
     target = Path(folder).expanduser().resolve()
+    if not str(folder).strip() or str(folder) == "." or target.is_file():
+        raise ValueError(f"--to must name a folder of its own, such as my-model, got {str(folder)!r}")
     for kept, called in ((Path.cwd(), "the current folder"), (Path.home(), "your home folder")):
         if kept.resolve().is_relative_to(target):
             raise ValueError(
