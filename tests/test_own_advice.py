@@ -209,6 +209,8 @@ FAULTS = {
     "no class": Fault("or a table next to them, such as metadata.csv", lambda d: listed(d, "about.md", ""),
                       lambda d: write(d, metadata__csv=NAMED), recipe="own/pictures",
                       then=("--task.files.label", "animal")),
+    "the table alone": Fault("names pictures: give the folder that it lies in", lambda d: listed(d, "m.csv", NAMED),
+                             at="m.csv", then_at=".", then=("--task.files.label", "animal")),
     "column of classes": Fault("name it with --task.files.label NAME", lambda d: listed(d, "metadata.csv", NAMED),
                                then=("--task.files.label", "animal")),
     "no such picture": Fault("line 26: there is no one picture called 'x.png': add it, .* or delete the line",

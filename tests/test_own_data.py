@@ -292,7 +292,7 @@ def test_pictures_are_seen_and_what_is_nothing_is_said(tmp_path):
     (folder / "LICENSE.txt").write_text("free")
     assert kind_of(f"files:{folder}") == "pictures"
     (folder / "names.csv").write_text(f"file,label\n{next(folder.rglob('*.png')).relative_to(folder)},a\n")
-    with pytest.raises(DataError, match=r"names\.csv names pictures: put those of each class into a folder"):
+    with pytest.raises(DataError, match=r"names\.csv names pictures: give the folder that it lies in"):
         kind_of(f"files:{folder / 'names.csv'}")
     with pytest.raises(DataError, match="holds none of what can be trained on: parallel text"):
         kind_of(write(tmp_path / "q", a__pdf="x"))

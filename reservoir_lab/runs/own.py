@@ -16,6 +16,7 @@ from reservoir_lab.corpora.own import (
     conversion,
     data_files,
     files_below,
+    is_picture,
     is_table,
     part_in,
     path_of,
@@ -193,6 +194,8 @@ def kind_of(name: str) -> Kind:
 def _of_table(path: Path) -> Kind:
     table = read_table(path)
     rest = [i for i, name in enumerate(table.header) if name.lower() not in LABEL_NAMES]
+    if any(is_picture(file := path.parent / cell) and file.is_file() for cell in table.cells[0]):
+        raise DataError(f"{path} names pictures: give the folder that it lies in, {path.parent}")
     words = [word for row in table.cells for i in rest for word in row[i].split()]
     if words and all(map(_is_number, words)):
         return "numbers"
