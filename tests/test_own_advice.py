@@ -263,6 +263,8 @@ def test_the_advice_for_a_table_in_another_format_makes_one_that_is_learned(
     monkeypatch.chdir(tmp_path)
     (tmp_path / name).parent.mkdir(exist_ok=True)
     make(tmp_path / name)
+    if "/" in name:
+        write(tmp_path, dataset_dict__json="{}")
     for recipe in ("", "own/classifier"):
         with pytest.raises(DataError, match=f"{Path(name).name} is not read as it is: ") as error:
             train(tmp_path, recipe)
