@@ -110,11 +110,6 @@ def test_texts_of_ones_own_are_read_again_when_they_change_and_only_then(data, t
     assert texts() == 61 and len(read) == 1
 
 
-def test_languages_that_the_data_lack_are_named_with_those_that_they_have(data):
-    with pytest.raises(DataError, match="has the languages en, it, and fr to en is asked for: say which"):
-        on_files(recipes.get("own/translator"), data["pairs"], task={"src": "fr"})
-
-
 def test_a_recipe_that_is_named_overrides_the_guess(data, tmp_path):
     shutil.copytree(data["pictures"], tmp_path / "p")
     shutil.copy(data["numbers"], tmp_path / "p" / "waves.csv")
@@ -142,17 +137,19 @@ def test_columns_of_any_name_are_translated_and_counted_by_characters(tmp_path):
     assert run_from_json(json.loads(json.dumps(run.to_json()))) == run
 
 
-def test_a_text_that_is_too_long_for_attention_is_named(trained):
+def test_a_text_far_longer_than_any_in_training_is_translated_in_pieces_and_it_is_said(trained):
     model = open_model("it-en", scale="smoke")
-    with pytest.warns(
-        UserWarning, match="1 of the texts, the first of them number 2, have more than the 128 tokens"
-    ):
-        short = model.translate(["uno due", "uno due tre " * 100], beam=1)
+    said = (
+        "2 of the texts, the first of them number 2, .*; 1 of more than 1,024 tokens are translated in pieces"
+    )
+    with pytest.warns(UserWarning, match=said):
+        short, _, long = model.translate(["uno due", "uno due tre " * 100, "uno due tre " * 1700], beam=1)
+    ids = model.vocabulary.encode("uno due tre " * 1700)
+    pieces = [model.vocabulary.decode(ids[at : at + 128]) for at in range(0, len(ids), 128)]
+    assert long == " ".join(model.translate(pieces, beam=1))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert short[0] == model.translate("uno due", beam=1)
-    with pytest.raises(DataError, match=r"text 2 has .* tokens, more than 1,024: split it into sentences"):
-        model.translate(["uno due", "uno due tre " * 400], beam=1)
+        assert short == model.translate("uno due", beam=1)
 
 
 def test_what_was_said_of_the_data_is_recorded_and_on_the_card(trained):

@@ -353,19 +353,20 @@ def read_bytes(path: str | Path, *, member: str | None = None) -> bytes:
 
 
 def _unpacked(path: Path, member: str | None) -> bytes:
-    if path.suffix == ".gz":
+    ending = path.suffix.lower()
+    if ending == ".gz":
         return gzip.decompress(path.read_bytes())
-    if path.suffix == ".xz":
+    if ending == ".xz":
         return lzma.decompress(path.read_bytes())
-    if path.suffix == ".zip":
+    if ending == ".zip":
         with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
+            names = [name for name in archive.namelist() if name[-1] != "/" and name[:8] != "__MACOSX"]
             if member is None and len(names) == 1:
                 member = names[0]
             if member not in names:
                 raise _not_among(path, names, member)
             return archive.read(member)
-    if path.suffix == ".tgz":
+    if ending == ".tgz":
         names = []
         with tarfile.open(path, "r:gz") as archive:
             for info in archive:
@@ -379,4 +380,5 @@ def _unpacked(path: Path, member: str | None) -> bytes:
 
 def _not_among(path: Path, names: list[str], member: str | None) -> DataError:
     shown = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
-    return DataError(f"{path} holds {shown or 'no files'}: member must be one of them, got {member!r}")
+    what = "unpack it" if member is None else f"member must be one of them, got {member!r}"
+    return DataError(f"{path} holds {shown or 'no files'}: {what}")

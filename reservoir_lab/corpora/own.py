@@ -10,11 +10,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from reservoir.datasets.grammar import Draws
 from reservoir.datasets.shipped import DataError
-from reservoir_lab.corpora.fetching import read_lines, read_text
+from reservoir_lab.corpora.fetching import read_bytes, read_lines, read_text
 
 FILES = "files:"
 PARTS = ("train", "valid", "test")
@@ -30,10 +30,32 @@ CALLED = {
 """What the parts are called, alone or as the first or last word of a file's name."""
 ABOUT = ("readme", "license", "licence", "changelog", "citation")
 """Files that tell of data and are none."""
-TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
+TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+RECORDS = re.compile(r"\.(jsonl|ndjson|parquet)\b", re.IGNORECASE)
+TEXTS = (".txt", ".md", ".text")
 PACKED = ("", ".gz", ".xz", ".zip")
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
-FEW = 5  # lines that a sentence names
+FEW = 5  # lines or files that a sentence names
+PANDAS, ARROW = "in Python, pandas.", "in Python, pyarrow.ipc."
+LINES = ".to_json('train.jsonl', orient='records', lines=True)"
+CONVERT = dict[str, str]()
+"""What makes other formats readable."""
+for _endings, _how in (
+    (".xlsx .xls .ods", "save its sheet as .csv, in UTF-8, by the program that made it"),
+    (
+        ".json",
+        f"name it .jsonl if each of its lines is an object, or {PANDAS}read_json(FILE, dtype=False){LINES}",
+    ),
+    (".feather", f"{PANDAS}read_feather(FILE){LINES}"),
+    (".arrow", f"{ARROW}open_stream(FILE).read_pandas(){LINES}, or open_file for open_stream"),
+    (".tmx .xlf .xliff", "write its sentences to train.de and train.en, one a line"),
+    (".npy .npz .mat", "write it as a table, .csv, with a column of labels"),
+    (".pdf .doc .docx .odt .rtf .epub .html .xml .tex", "write its text to a .txt file in UTF-8"),
+    (".zip .tar .tgz .gz .xz .bz2 .zst .7z .rar", "unpack it"),
+):
+    CONVERT |= dict.fromkeys(_endings.split(), _how)
+READ = tuple(f"{ending}{packed}" for ending in (*TABLES, *TEXTS) for packed in PACKED)
+"""What the names of tables and texts end in."""
 
 
 def _later(default: Any) -> Any:
@@ -119,8 +141,9 @@ def part_of(stem: str, *, alone: bool = False) -> str:
         alone: the name is one word, as that of a folder has to be: a class may be called "train-station".
     """
     if stem.lower().startswith("test") and not alone:
-        return stem
-    words = re.split(r"[-_. ]+", re.sub(r"h[eo]ld[-_ ]?out", "holdout", stem.lower()))
+        return f"test{stem[4:]}"
+    stem = re.sub(r"h[eo]ld[-_ ]?out", "holdout", stem.lower())
+    words = re.split(r"[-_. ]+", re.sub(r"(?<=[a-z])[-_ ]?(set|data|images)$", "", stem))
     found = [CALLED[word] for word in (words[0], words[-1]) if word in CALLED]
     return found[0] if found and not (alone and words[1:]) else ""
 
@@ -143,48 +166,100 @@ def find(
     kinds = endings
     endings = [f"{ending}{packed}" for ending in endings for packed in PACKED]
     if path.is_file():
-        if path.name.lower().endswith((*PICTURES, ".html", ".xml", ".tex", ".rtf", ".json", ".tmx")):
-            raise DataError(f"{path} is no {kinds[0]} file, as {what} need")
+        strange = path.name.lower().endswith((*PICTURES, ".parquet")) and not stem_of(path.name, endings)
+        if (advice := conversion([path])) or strange:
+            raise DataError(f"{path} is no {kinds[0]} file, as {what} need{advice}")
         return {path.name if whole else "train": path}
     found: dict[str, Path] = {}
-    here = sorted(file for file in path.iterdir() if not hidden(file, path))
-    fitting = [file for file in here if file.is_file() and stem_of(file.name, endings) and not is_about(file)]
+    fitting = [file for file in data_files(path) if stem_of(file.name, endings)]
     for file in fitting:
-        if part := part_of(stem_of(file.name, endings)):
+        if part := part_in(file, path):
             if part in found:
+                one, other = (each.relative_to(path) for each in (found[part], file))
                 raise DataError(
-                    f"{path} has two files for {part}, {found[part].name} and {file.name}: keep one, or join them"
+                    f"{path} has two files for {part}, {one} and {other}: keep one; or name one of them test; or join"
+                    f" them, those of Parquet by pandas.read_parquet([FILE, …]).to_parquet('train.parquet') in Python;"
+                    " two languages are train.de and train.en"
                 )
             found[part] = file
     if not found and len(fitting) == 1:
         found = {fitting[0].name if whole else "train": fitting[0]}
     elif "train" not in found and not (whole and found):
-        held = ", ".join(file.name for file in here[:FEW]) or "nothing"
-        raise DataError(f"{path} has no train{endings[0]}: {what} go there (it holds {held})")
-    if left := [file for file in here if file not in found.values()]:
-        why = (
-            "named for no part: train, valid or test" if file in fitting else f"no {kinds[0]}"
-            for file in left
+        held = ", ".join(sorted(file.name for file in path.iterdir() if not hidden(file, path))[:FEW])
+        advice = conversion(files_below(path))
+        raise DataError(
+            f"{path} has no train{kinds[0]}: {what} go there (it holds {held or 'nothing'}){advice}"
         )
-        each = ", ".join(f"{file.name} ({reason})" for file, reason in zip(left, why, strict=True))
+    kept = {up for file in found.values() for up in (file, *file.parents)}
+    left = {  # of a folder from which nothing is read, its name
+        next(up for up in (*reversed(file.parents), file) if path in up.parents and up not in kept): file
+        in fitting
+        for file in files_below(path)
+        if file not in kept
+    }
+    if left:
+        why = {True: "named for no part: train, valid or test", False: f"no {kinds[0]}"}
+        each = ", ".join(f"{file.relative_to(path)} ({why[fits]})" for file, fits in left.items())
         notes.append(f"{path}: left out: {each}")
     return found
 
 
-def is_about(file: Path) -> bool:
-    return file.name.lower().startswith(ABOUT)
+def conversion(files: Sequence[Path]) -> str:
+    """How the first of some files that is in a format that nothing here reads becomes one that is read."""
+    others = [file for file in files if file.suffix.lower() in CONVERT and not stem_of(file.name, READ)]
+    other = min(
+        others, key=lambda file: file.suffix.lower() == ".json", default=None
+    )  # which may tell of the others
+    return f"; {other.name} is not read as it is: {CONVERT[other.suffix.lower()]}" if other else ""
+
+
+def is_table(file: Path) -> bool:
+    return bool(stem_of(file.name, [f"{ending}{packed}" for ending in TABLES for packed in PACKED]))
+
+
+def is_picture(file: Path) -> bool:
+    return file.suffix.lower() in PICTURES
+
+
+def files_below(path: Path) -> list[Path]:
+    """All files below a folder but those that systems leave behind."""
+    return sorted(file for file in path.rglob("*") if file.is_file() and not hidden(file, path))
+
+
+def part_in(file: Path, path: Path) -> str:
+    """What a file below a folder is for, as its folder or else its name says: train/a.csv, train.csv; "" if for none.
+
+    A folder `data` counts for nothing: data sets of Hugging Face have one.
+    """
+    *folders, name = file.relative_to(path).parts
+    folders = folders[folders[:1] == ["data"] :]
+    if folders:
+        return part_of(folders[0], alone=True)
+    plain = stem_of(name, PACKED[1:]) or name
+    return part_of(plain.rpartition(".")[0] or plain)
+
+
+def data_files(path: Path) -> list[Path]:
+    """The files of a folder that may be data, or the file itself: those in the folder or in its folder `data`, and
+    those in a folder there that is named for a part."""
+    if path.is_file():
+        return [path]
+    tops = [path, path / "data"]
+    return [
+        file
+        for file in files_below(path)
+        if not file.name.lower().startswith(ABOUT)
+        and (file.parent in tops or (file.parent.parent in tops and part_in(file, path)))
+    ]
 
 
 def training_files(path: Path) -> list[Path]:
-    """The files below a folder that are of a part, or all of them if none is: what the corpus's digest is of."""
-    files = sorted(file for file in path.rglob("*") if file.is_file() and not hidden(file, path))
-    tops = [file.relative_to(path).parts for file in files]
-    ours = [
-        file
-        for file, (top, *below) in zip(files, tops, strict=True)
-        if part_of(top if below else top.partition(".")[0], alone=bool(below))
-    ]
-    return ours or files
+    """The files below a folder that are of a part, or else its tables and texts; and pictures, with the tables next to
+    them: what the corpus's digest is of. Results that are written below it are none of them."""
+    files = files_below(path)
+    parts, pictures = [file for file in files if part_in(file, path)], [*filter(is_picture, files)]
+    others = [file for file in data_files(path) if stem_of(file.name, READ)]
+    return sorted({*parts, *pictures, *(others if pictures or not parts else ())}) or files
 
 
 def hidden(file: Path, below: Path) -> bool:
@@ -226,19 +301,20 @@ class Table:
 
 
 def read_table(path: Path) -> Table:
-    """Read a table in UTF-8, or in UTF-16 with a byte-order mark; commas, semicolons or tabs stand between cells.
+    """Read a table in UTF-8, or in UTF-16 with a byte-order mark; commas, semicolons, tabs or | stand between cells.
 
-    Or one of JSON Lines or Parquet, whose rows need not have the same columns.
+    Or one of JSON Lines or Parquet, whose rows need not have the same columns, and in which an object within a row,
+    such as {"de": …, "en": …}, is columns of its own.
 
     Raises:
         DataError: the file is missing, damaged or empty, names a column twice, or a row has another number of cells.
     """
-    if re.search(r"\.(jsonl|parquet)\b", path.name, re.IGNORECASE):
+    if RECORDS.search(path.name):
         return _of_records(path)
     csv.field_size_limit(2**31 - 1)
     text = read_text(path)
     first = text.lstrip().splitlines()[0] if text.strip() else ""
-    marks = {mark: first.count(mark) for mark in ("\t", ";", ",")}
+    marks = {mark: first.count(mark) for mark in ("\t", ";", ",", "|")}
     mark = max(marks, key=marks.__getitem__)
     # As Python's own spreadsheet dialect, and every kind of line end, also within quotation marks.
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True, skipinitialspace=True)
@@ -274,18 +350,19 @@ def read_table(path: Path) -> Table:
 
 
 def _of_records(path: Path) -> Table:
-    parquet, lines = path.suffix.lower() == ".parquet", list[int]()
+    parquet, lines = ".parquet" in path.name.lower(), list[int]()
     rows: list[dict[str, Any]] = []
     try:
         if parquet:
             import pandas as pd  # which takes longer to import than all the rest
 
-            rows = cast("list[dict[str, Any]]", pd.read_parquet(path).to_dict("records"))
-            lines = list(range(1, len(rows) + 1))
-        for number, line in enumerate([] if parquet else read_lines(path), start=1):
-            if line.strip():
+            found: Any = pd.read_parquet(io.BytesIO(read_bytes(path))).to_dict("records")
+        else:
+            found = read_lines(path)
+        for number, line in enumerate(found, start=1):
+            if parquet or line.strip():
                 lines.append(number)
-                rows.append(dict(json.loads(line)))
+                rows.append(_flat(line if parquet else dict(json.loads(line))))
     except ImportError:
         raise DataError(f"{path} needs pyarrow: pip install pyarrow") from None
     except (ValueError, TypeError, OSError) as error:
@@ -294,12 +371,47 @@ def _of_records(path: Path) -> Table:
     if not rows:
         raise DataError(f"{path}: there are no rows; write some")
     header = list(dict.fromkeys(name for row in rows for name in row))
-    if any(isinstance(cell, bytes | dict) for row in rows for cell in row.values()):
-        raise DataError(
-            f"{path}: a cell holds bytes or an object; store pictures as files, in one folder per class, and what"
-            " stands in an object as columns of its own"
-        )
+    if any(isinstance(cell, bytes) for row in rows for cell in row.values()):
+        raise DataError(f"{path}: a cell holds bytes; store pictures as files, in one folder per class")
     return Table(path, header, [[_cell(row.get(name)) for name in header] for row in rows], lines, 0)
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    """A row in which what stands within an object is columns of their own."""
+    cells = dict[str, Any]()
+    for name, cell in row.items():
+        for inner, its in (_flat(cell) if isinstance(cell, dict) else {name: cell}).items():
+            if inner in cells:
+                raise ValueError(f"two of its columns are named {inner!r}")
+            cells[inner] = its
+    return cells
+
+
+def named_pictures(table: Table) -> tuple[int, dict[str, Path]] | None:
+    """Which column of a table names pictures that lie below its folder, and what they are called; None if none does.
+
+    A picture is called by its path or its name, with or without the ending, where no other one is called so.
+    """
+    called: dict[str, set[Path]] = defaultdict(set)
+    folder = table.path.parent
+    beside = folder / table.path.name.partition(".")[0]  # the folder train of train.csv
+    for file in filter(is_picture, files_below(beside if beside.is_dir() else folder)):
+        for name in (file.relative_to(folder).as_posix(), file.name, file.stem):
+            called[name].add(file)
+    only = {name: next(iter(those)) for name, those in called.items() if len(those) == 1}
+    for column in range(len(table.header) if only else 0):
+        if 2 * sum(row[column].strip() in only for row in table.cells) > len(table.cells):
+            return column, only
+    return None
+
+
+def are_pictures(path: Path) -> bool:
+    """Whether a folder is one of pictures: in folders of classes, or named by a table."""
+    folders = {file.parent for file in files_below(path) if is_picture(file)}
+    data = [file for file in data_files(path) if stem_of(file.name, READ)]
+    if len(folders - {path}) > 1 or (folders - {path} and not data):
+        return True
+    return bool(folders) and any(named_pictures(read_table(file)) for file in data if is_table(file))
 
 
 def _cell(value: Any) -> str:

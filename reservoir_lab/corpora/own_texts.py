@@ -11,27 +11,14 @@ from pathlib import Path
 
 from reservoir.datasets.grammar import Draws
 from reservoir.datasets.shipped import DataError
+from reservoir_lab.corpora import own
 from reservoir_lab.corpora.fetching import read_lines
-from reservoir_lab.corpora.own import (
-    PACKED,
-    PARTS,
-    TABLES,
-    Files,
-    Rows,
-    Table,
-    find,
-    hidden,
-    part_of,
-    path_of,
-    read_table,
-    split,
-    stem_of,
-    without_blanks,
-)
+from reservoir_lab.corpora.own import Files, Rows, Table
 
-TEXTS = (".txt", ".md", ".text")
 TEXT_NAMES = ("text", "sentence", "review", "comment", "message", "content", "utterance", "document")
 LABEL_NAMES = ("label", "class", "category", "target", "sentiment", "intent", "stars", "topic")
+SIDES = (("source", "target"), ("src", "tgt"), ("src", "trg"))
+"""What the two sides of a translation are called that are not called by their languages."""
 WORDS = 4
 """The longest groups of words that BLEU counts; where there are none, it is 0."""
 STRETCHES = 100
@@ -40,10 +27,16 @@ STRETCHES = 100
 
 def languages(name: str) -> list[str]:
     """The languages of a parallel text of one's own: the endings of its training files, or a table's columns."""
-    path = path_of(name)
+    path = own.path_of(name)
     if tables := _tables(path):
-        return read_table(tables[0]).header
-    return sorted(_by_language(path).get("train", {}))
+        return own.read_table(tables[0]).header
+    return sorted(by_language(path).get("train", {}))
+
+
+def sides(names: Sequence[str]) -> tuple[str, str] | None:
+    """The source and the target, if two languages or columns are called so."""
+    lower = {name.lower(): name for name in names}
+    return next(((lower[src], lower[tgt]) for src, tgt in SIDES if {src, tgt} == lower.keys()), None)
 
 
 def own_pairs(
@@ -58,12 +51,12 @@ def own_pairs(
     Raises:
         DataError: a file is missing or damaged, two files are out of step, or a pair is half empty.
     """
-    path, notes = path_of(name), list[str]()
+    path, notes = own.path_of(name), list[str]()
     if _tables(path):
-        tables = find(path, TABLES, "pairs", notes, whole=whole)
-        found = {part: read_table(file).rows((src, tgt), notes) for part, file in tables.items()}
+        tables = own.find(path, own.TABLES, "pairs", notes, whole=whole)
+        found = {part: own.read_table(file).rows((src, tgt), notes) for part, file in tables.items()}
     else:
-        parts = {part: files for part, files in _by_language(path).items() if {src, tgt} & files.keys()}
+        parts = {part: files for part, files in by_language(path).items() if {src, tgt} & files.keys()}
         there = languages(name)
         if (lacking := [one for one in (src, tgt) if one not in there]) and not (whole and parts):
             held = (
@@ -74,20 +67,19 @@ def own_pairs(
             raise DataError(
                 f"{path} has no train.{lacking[0]}: {name} needs train.{src} and train.{tgt}; {held}"
             )
-        ordered = sorted(parts, key=lambda part: (part not in PARTS, part))
+        ordered = sorted(parts, key=lambda part: (part not in own.PARTS, part))
         found = {part: _aligned(path, parts[part], src, tgt) for part in ordered}
         used = {file for rows in found.values() for file in rows.paths}
-        if left := [
-            file.name for file in sorted(path.iterdir()) if file not in used and not hidden(file, path)
-        ]:
-            notes.append(f"{path}: left out, as no part in {src} or {tgt}: {', '.join(left)}")
-    found = {part: without_blanks(rows, files, notes, unit="pair") for part, rows in found.items()}
+        if left := [str(file.relative_to(path)) for file in own.files_below(path) if file not in used]:
+            few = f"{', '.join(left[: own.FEW])} ({len(left):,} in all)"
+            notes.append(f"{path}: left out, as no part in {src} or {tgt}: {few}")
+    found = {part: own.without_blanks(rows, files, notes, unit="pair") for part, rows in found.items()}
     if max(len(row[1].split()) for rows in found.values() for row in rows.rows) < WORDS:
         notes.append(
             f"no text in {tgt} has {WORDS} words with spaces between, as BLEU counts them: it will be 0, unless"
             " --task.tokenise cuts texts otherwise; char counts characters"
         )
-    return found if whole else split(found, files, notes, unit="pairs"), notes
+    return found if whole else own.split(found, files, notes, unit="pairs"), notes
 
 
 def own_text(name: str, files: Files, *, whole: bool = False) -> tuple[dict[str, str], list[str]]:
@@ -100,12 +92,16 @@ def own_text(name: str, files: Files, *, whole: bool = False) -> tuple[dict[str,
         DataError: a file is missing, damaged or without text, or too short to split.
     """
     notes = list[str]()
-    found = find(path_of(name), TEXTS, "texts", notes, whole=whole)
+    found = own.find(own.path_of(name), own.TEXTS, "texts", notes, whole=whole)
     texts = {}
     for part, file in found.items():
         lines = read_lines(file)
         if not any(line.strip() for line in lines):
             raise DataError(f"{file}: there is no text in it; write some")
+        if all("\t" in line for line in lines if line.strip()):
+            notes.append(
+                f"{file}: all lines have a tab; a table is called .tsv, and its line 1 names the columns"
+            )
         texts[part] = "".join(f"{line}\n" for line in lines)
         blank = sum(not line.strip() for line in lines)
         notes.append(
@@ -116,7 +112,7 @@ def own_text(name: str, files: Files, *, whole: bool = False) -> tuple[dict[str,
     if tests := [part for part in texts if part.startswith("test")]:
         if tests[1:]:
             raise DataError(
-                f"{path_of(name)} has the tests {', '.join(tests)}: a language model takes one; keep one"
+                f"{own.path_of(name)} has the tests {', '.join(tests)}: a language model takes one; keep one"
             )
         texts["test"] = texts.pop(tests[0])
     if lacking := [part for part in ("test", "valid") if part not in texts]:
@@ -141,25 +137,25 @@ def own_text(name: str, files: Files, *, whole: bool = False) -> tuple[dict[str,
 
 
 def _tables(path: Path) -> list[Path]:
-    """The file itself, or the tables in a folder."""
-    endings = tuple(f"{kind}{packed}" for kind in TABLES for packed in PACKED)
-    return (
-        [path]
-        if path.is_file()
-        else sorted(file for file in path.iterdir() if file.name.lower().endswith(endings))
+    """The file itself, or the tables in a folder, unless other files are of its parts: those for training first."""
+    if path.is_file():
+        return [path]
+    tables = [file for file in own.data_files(path) if own.is_table(file)]
+    parts = [file for file in tables if own.part_in(file, path)]
+    return sorted(parts, key=lambda file: own.part_in(file, path) != "train") or (
+        [] if by_language(path) else tables
     )
 
 
-def _by_language(path: Path) -> dict[str, dict[str, Path]]:
+def by_language(path: Path) -> dict[str, dict[str, Path]]:
     """The files of each part by their language, as their names say: "test.news" and "de" of test.news.de.gz."""
     found: dict[str, dict[str, Path]] = {}
-    for file in sorted(path.iterdir()):
-        plain = stem_of(file.name, PACKED[1:]) or file.name
-        stem, _, language = plain.rpartition(".")
-        if part := part_of(stem):
-            found.setdefault(part, {}).setdefault(
-                language.lower(), file
-            )  # of two, the one that is not packed
+    for file in own.data_files(path):
+        plain = own.stem_of(file.name, own.PACKED[1:]) or file.name
+        language = plain.rpartition(".")[2].lower()
+        known = f".{language}" in (*own.TABLES, *own.TEXTS, *own.PICTURES, *own.CONVERT)
+        if (part := own.part_in(file, path)) and not known:
+            found.setdefault(part, {}).setdefault(language, file)  # of two, the one that is not packed
     return found
 
 
@@ -204,7 +200,9 @@ def _columns(table: Table, files: Files, *, numbers: bool = False) -> tuple[tupl
     if not texts or not label:
         raise DataError(
             f"{table.path}, line 1: which columns hold the text and the label? They are"
-            f" {', '.join(map(repr, header))}: name them with --task.files.text NAME --task.files.label NAME"
+            f" {', '.join(map(repr, header))}: name them with --task.files.text NAME --task.files.label NAME; of"
+            " translations, with own/translator and --task.src NAME --task.tgt NAME. If line 1 does not name the"
+            " columns, put a line above it that does. A column of running text goes to a .txt file"
         )
     return texts, label
 
@@ -214,27 +212,6 @@ def _usual(header: list[str], names: tuple[str, ...]) -> str:
     return found[0] if len(found) == 1 else ""
 
 
-def _labelled(
-    name: str, files: Files, known: tuple[str, ...], *, unit: str, numbers: bool = False
-) -> tuple[dict[str, Rows], tuple[str, ...], list[str]]:
-    """Rows of cells with the label last, by part; the classes; and what is to be said."""
-    left: list[str] = []
-    found_files = find(path_of(name), TABLES, unit, left, whole=bool(known))
-    tables = {part: read_table(file) for part, file in found_files.items()}
-    texts, label = _columns(next(iter(tables.values())), files, numbers=numbers)
-    shown = texts if len(texts) < 5 else (*texts[:2], "…", texts[-1])
-    notes = [f"{unit} in {', '.join(map(repr, shown))}, labels in {label!r}", *left]
-    found = {part: table.rows((*texts, label), notes) for part, table in tables.items()}
-    for rows in found.values():
-        rows.rows = [(*row[:-1], row[-1].strip()) for row in rows.rows]
-    if not numbers:
-        found = {part: without_blanks(rows, files, notes, unit="row") for part, rows in found.items()}
-    if not known:
-        _check_few(found["train"], label)
-        found = split(found, files, notes, unit=unit, key=lambda row: row[:-1], stratum=lambda row: row[-1])
-    return found, checked_classes(found, notes, known), notes
-
-
 def _check_few(rows: Rows, label: str) -> None:
     """Refuse labels that are no classes: nearly every row has one of its own."""
     several = len({row[-1] for row in rows.rows})
@@ -242,7 +219,7 @@ def _check_few(rows: Rows, label: str) -> None:
         raise DataError(
             f"{rows.paths[0]}: {label!r} has {several:,} different values in {len(rows):,} rows, which are no classes."
             " Name another column with --task.files.label, or round the numbers to a few: nothing here learns to"
-            " predict a number. Columns of translations are called by their languages, such as de and en"
+            " predict a number. Columns of translations are called by their languages, or source and target"
         )
 
 
@@ -264,7 +241,8 @@ def checked_classes(parts: dict[str, Rows], notes: list[str], known: tuple[str, 
             if row[-1] not in counts:
                 raise DataError(
                     f"{rows.where(i)}: the label {row[-1]!r} stands in {part} and not in the training data, whose"
-                    f" labels are {', '.join(map(repr, classes[:20]))}; add examples of it there, or mend the label"
+                    f" labels are {', '.join(map(repr, classes[:20]))}; add examples of it there, mend the label, or"
+                    " take the row away"
                 )
     if known:
         return known
@@ -274,7 +252,7 @@ def checked_classes(parts: dict[str, Rows], notes: list[str], known: tuple[str, 
 
 
 def own_labelled(
-    name: str, files: Files, known: tuple[str, ...] = ()
+    name: str, files: Files, known: tuple[str, ...] = (), *, numbers: bool = False
 ) -> tuple[dict[str, Rows], tuple[str, ...], list[str]]:
     """Texts with a class each, of a table or of a folder with train.csv and the like.
 
@@ -282,6 +260,7 @@ def own_labelled(
         name: "files:PATH".
         files: which columns are read, and how they are split.
         known: the classes of a model that is to be scored: then nothing is split.
+        numbers: all columns are numbers but the label's.
 
     Returns:
         the rows of each part, the texts and the label of each; the classes; what is to be said of them.
@@ -289,7 +268,24 @@ def own_labelled(
     Raises:
         DataError: a file is missing or damaged, a cell is empty, or a label is not in the training data.
     """
-    return _labelled(name, files, known, unit="texts")
+    unit = "sequences" if numbers else "texts"
+    left: list[str] = []
+    found_files = own.find(own.path_of(name), own.TABLES, unit, left, whole=bool(known))
+    tables = {part: own.read_table(file) for part, file in found_files.items()}
+    texts, label = _columns(next(iter(tables.values())), files, numbers=numbers)
+    shown = texts if len(texts) < 5 else (*texts[:2], "…", texts[-1])
+    notes = [f"{unit} in {', '.join(map(repr, shown))}, labels in {label!r}", *left]
+    found = {part: table.rows((*texts, label), notes) for part, table in tables.items()}
+    for rows in found.values():
+        rows.rows = [(*row[:-1], row[-1].strip()) for row in rows.rows]
+    if not numbers:
+        found = {part: own.without_blanks(rows, files, notes, unit="row") for part, rows in found.items()}
+    if not known:
+        _check_few(found["train"], label)
+        found = own.split(
+            found, files, notes, unit=unit, key=lambda row: row[:-1], stratum=lambda row: row[-1]
+        )
+    return found, checked_classes(found, notes, known), notes
 
 
 def own_sequences(
@@ -308,7 +304,7 @@ def own_sequences(
     Raises:
         DataError: as `own_labelled`; or a cell is no number, or a sequence is empty or ends within a position.
     """
-    parts, classes, notes = _labelled(name, files, known, unit="sequences", numbers=True)
+    parts, classes, notes = own_labelled(name, files, known, numbers=True)
     numbers = {label: number for number, label in enumerate(classes)}
     found = {
         part: (

@@ -248,25 +248,26 @@ class Pictures(Computation):
         Args:
             name: "files:PATH".
             known: the classes of a model that is to be scored: then nothing is split.
-            inputs: the size and the channels that such a model takes.
+            inputs: the size, the channels and the scale that such a model takes.
         """
         given = inputs or {"size": self.size, "channels": self.channels}
-        parts, classes, notes = corpora.own_pictures.own_pictures(
+        parts, classes, scale, notes = corpora.own_pictures.own_pictures(
             name,
             self.files,
             patch=self.patch * self.shrink,
             size=tuple(given["size"]),
             channels=given["channels"],
+            scale=given.get("scale", 0),
             known=known,
         )
         rows, columns, channels = next(iter(parts.values()))[0].shape[1:]
-        found: Inputs = {"size": [rows, columns], "channels": channels}
+        found: Inputs = {"size": [rows, columns], "channels": channels} | ({"scale": scale} if scale else {})
         return {part: self.stored(*one) for part, one in parts.items()}, classes, found, notes
 
     def of_things(self, things: Sequence[Any], inputs: Inputs) -> Stored:
         """Pictures, by their paths, as a model of such inputs reads them."""
-        size, channels = tuple(inputs["size"]), inputs["channels"]
-        pixels = torch.stack([corpora.own_pictures.read_picture(path, size, channels) for path in things])
+        given = tuple(inputs["size"]), inputs["channels"], inputs.get("scale", 0)
+        pixels = torch.stack([corpora.own_pictures.read_picture(path, *given) for path in things])
         return self.stored(pixels, torch.zeros(len(pixels), dtype=torch.int64))
 
 
@@ -335,7 +336,8 @@ class Sequences(Computation):
 @lru_cache(maxsize=1)
 def _own(task: Pictures | Sequences, digest: str) -> Examples:
     """Examples of one's own; of several test sets, the first."""
-    parts, classes, inputs, notes = task.own_parts(task.data)
+    with torch.device("cpu"):  # also for a model that has no storage
+        parts, classes, inputs, notes = task.own_parts(task.data)
     test = next(part for part in sorted(parts) if part.startswith("test"))
     ends = {"train": getattr(task, "n", 0), test: getattr(task, "tested", 0)}
     made = (parts[part].part(slice(ends.get(part) or None)) for part in ("train", "valid", test))

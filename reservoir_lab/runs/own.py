@@ -11,17 +11,19 @@ from typing import Any, Literal, cast
 from reservoir.datasets import DataError
 from reservoir_lab.corpora.own import (
     FILES,
-    PACKED,
-    PICTURES,
-    TABLES,
-    hidden,
-    is_about,
-    part_of,
+    READ,
+    are_pictures,
+    conversion,
+    data_files,
+    files_below,
+    is_picture,
+    is_table,
+    part_in,
     path_of,
     read_table,
     stem_of,
 )
-from reservoir_lab.corpora.own_texts import LABEL_NAMES, TEXTS, languages
+from reservoir_lab.corpora.own_texts import LABEL_NAMES, by_language, languages, sides
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import data_of, folder_of, task_of
 from reservoir_lab.runs.computation import Computation, Pictures, Sequences
@@ -36,7 +38,7 @@ KINDS = {
     "pairs": "parallel text: train.de and train.en in a folder, or a table with the columns de and en",
     "text": "running text: a .txt file, or train.txt in a folder",
     "labels": "labelled texts: a table, .csv, .tsv, .jsonl or .parquet, with a column of texts and one of labels",
-    "pictures": "pictures: a folder with one subfolder per class",
+    "pictures": "pictures: a folder with one subfolder per class, or with a table of their names and classes",
     "numbers": "sequences of numbers: a table with a column of labels, and numbers in the others",
 }
 DEFAULTS = {
@@ -146,8 +148,12 @@ def _translating(run: Run, keep: Collection[str]) -> Run:
     task = run.task
     assert isinstance(task, Translation)
     found = languages(task.corpus)
+    if len(found) < 2:
+        return run  # reading them says what is lacking
     said = {side for side in ("src", "tgt") if f"task.{side}" in keep}
     src, tgt = task.src, task.tgt
+    if not said:
+        src, tgt = sides(found) or (src, tgt)
     if len(found) == 2 and src not in found and "src" not in said and tgt in found:
         src = next(language for language in found if language != tgt)
     elif len(found) == 2 and tgt not in found and "tgt" not in said and src in found and said:
@@ -168,41 +174,33 @@ def kind_of(name: str) -> Kind:
         DataError: it is not there, or is none of the kinds.
     """
     path = path_of(name)
-    files = [path] if path.is_file() else sorted(file for file in path.iterdir() if file.is_file())
-    files = [file for file in files if not (path.is_dir() and (is_about(file) or hidden(file, path)))]
-    plain = {file: stem_of(file.name, PACKED[1:]) or file.name for file in files}
-    plain = {file: name.lower() for file, name in plain.items()}
-    tables = [file for file, stem in plain.items() if stem.endswith(TABLES)]
-    tables.sort(key=lambda file: part_of(stem_of(file.name, TABLES)) != "train")
-    classes = {file.parent for file in path.glob("*/**/*") if file.suffix.lower() in PICTURES}
-    if classes and (not tables or len(classes) > 1):
+    if path.is_dir() and are_pictures(path):
         return "pictures"
+    files = data_files(path)
+    files = [file for file in files if path.is_dir() and part_in(file, path)] or files
+    tables = sorted(filter(is_table, files), key=lambda file: file != path and part_in(file, path) != "train")
     if tables:
         return _of_table(tables[0])
-    parts = path.is_dir() and any(part_of(stem.partition(".")[0]) for stem in plain.values())
-    if parts and any(f".{ending}" not in TEXTS for ending in languages(name)):
+    if path.is_dir() and by_language(path).get("train"):
         return "pairs"
-    if any(stem.endswith(TEXTS) for stem in plain.values()):
+    if any(stem_of(file.name, READ) for file in files):
         return "text"
-    raise DataError(f"{path} holds none of what can be trained on: {'; '.join(KINDS.values())}")
+    below = [path] if path.is_file() else files_below(path)
+    raise DataError(
+        f"{path} holds none of what can be trained on: {'; '.join(KINDS.values())}{conversion(below)}"
+    )
 
 
 def _of_table(path: Path) -> Kind:
     table = read_table(path)
     rest = [i for i, name in enumerate(table.header) if name.lower() not in LABEL_NAMES]
-    labelled = len(rest) < len(table.header)
-    if any(
-        (path.parent / cell).suffix.lower() in PICTURES and (path.parent / cell).is_file()
-        for cell in table.cells[0]
-    ):
-        raise DataError(
-            f"{path} names pictures: put those of each class into a folder of its own, without the table"
-        )
+    if any(is_picture(file := path.parent / cell) and file.is_file() for cell in table.cells[0]):
+        raise DataError(f"{path} names pictures: give the folder that it lies in, {path.parent}")
     words = [word for row in table.cells for i in rest for word in row[i].split()]
     if words and all(map(_is_number, words)):
         return "numbers"
-    codes = all(len(name) in (2, 3) and name.isalpha() for name in table.header)
-    return "pairs" if codes and not labelled and len(rest) == 2 else "labels"
+    codes = all(re.fullmatch(r"[a-z]{2,3}([-_]\w+)?", name, re.IGNORECASE) for name in table.header)
+    return "pairs" if sides(table.header) or (codes and len(rest) == len(table.header) == 2) else "labels"
 
 
 def _is_number(word: str) -> bool:

@@ -106,28 +106,29 @@ class TrainedModel:
         Args:
             texts: one or several.
             beam: hypotheses that are kept; as many as in the run's test if None, and 1 is quickest.
-
-        Raises:
-            DataError: a text is too long for attention.
         """
         task = self._task(Translation)
         decoding = task.decoding if beam is None else type(task.decoding)(beam=beam)
 
         def several(texts: Sequence[str]) -> list[str]:
             ids = self.vocabulary.encode_batch(texts)
-            for number, one in enumerate(ids, start=1):
-                if len(one) > LONGEST:
-                    raise DataError(
-                        f"text {number} has {len(one):,} tokens, more than {LONGEST:,}: split it into sentences"
-                    )
+            most = [task.max_length if len(one) > LONGEST else LONGEST for one in ids]
+            pieces = [
+                [one[at : at + size] for at in range(0, max(len(one), 1), size)]
+                for one, size in zip(ids, most, strict=True)
+            ]
             if long := [n for n, one in enumerate(ids, start=1) if len(one) > task.max_length]:
+                cut = sum(len(its) > 1 for its in pieces)
                 warnings.warn(
                     f"{len(long)} of the texts, the first of them number {long[0]}, have more than the"
-                    f" {task.max_length} tokens of the longest pair in training: split them into sentences",
+                    f" {task.max_length} tokens of the longest pair in training: split them into sentences"
+                    + (f"; {cut} of more than {LONGEST:,} tokens are translated in pieces" if cut else ""),
                     stacklevel=3,
                 )
             with precision_of(self.run):
-                return [self.vocabulary.decode(out) for out in translate(self.module, ids, decoding=decoding)]
+                whole = [piece for its in pieces for piece in its]
+                found = map(self.vocabulary.decode, translate(self.module, whole, decoding=decoding))
+                return [" ".join(next(found) for _ in its) for its in pieces]
 
         return _each(texts, several)
 
