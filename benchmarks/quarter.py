@@ -65,7 +65,7 @@ def main() -> None:
     )
     if not chosen.no_timing:
         same_bits(device)
-        ratio(device, chosen.scale)
+        ratio(device, chosen.scale, until)
     how = {
         "device": device,
         "processes": chosen.processes,
@@ -105,10 +105,12 @@ def same_bits(device: str) -> None:
         say(f"bits of {name} on {device} and cpu: {'the same' if here == cpu else 'DIFFERENT'}")
 
 
-def ratio(device: str, scale: str) -> None:
+def ratio(device: str, scale: str, until: float) -> None:
     """What a seed costs alone and together with others."""
     budget = {"steps": STEPS, "validate_every": STEPS}
     for name in ("bench/circle/trained", "bench/circle/mask"):
+        if time.time() > until:
+            return say("no time is left")
         run = registry.get(name, scale=scale).evolve(device=device, budget=budget)  # type: ignore[arg-type]
         single = []
         for seed in range(2):

@@ -281,8 +281,7 @@ class Grammar:
         check_number("longest", self.longest, least=4, whole=True)
         for name in ("sentences", "held_out"):
             check_number(name, getattr(self, name), least=10, whole=True)
-        if not 0 <= self.hidden < 1:
-            raise ValueError(f"hidden must be in [0, 1), got {self.hidden}")
+        check_number("hidden", self.hidden, least=0, below=1)
 
     @property
     def sizes(self) -> Sizes:

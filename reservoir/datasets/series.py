@@ -6,7 +6,6 @@ series this matters: after fifty Lyapunov times, a difference in the last bit ha
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -134,5 +133,4 @@ def _check(steps: int, substeps: int, skip: int, **numbers: float) -> None:
     for name, value, least in (("steps", steps, 1), ("substeps", substeps, 1), ("skip", skip, 0)):
         check_number(name, value, least=least, whole=True)
     for name, number in numbers.items():
-        if not math.isfinite(number):
-            raise ValueError(f"{name} must be a finite number, got {number!r}")
+        check_number(name, number)

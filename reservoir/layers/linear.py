@@ -92,31 +92,6 @@ ROWS = 256
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "512")
 
 
-class _Rows(torch.autograd.Function):
-    """A matrix with `rows` rows of `dtype`: zeros below its own, or the first of these. Its gradient has as many as it.
-
-    PyTorch's own padding and slicing would fill and copy twice as much memory.
-    """
-
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(x: Tensor, rows: int, dtype: torch.dtype) -> Tensor:
-        if rows <= len(x):
-            return x[:rows].to(dtype)
-        padded = x.new_empty(rows, x.shape[1], dtype=dtype)
-        padded[: len(x)], padded[len(x) :] = x, 0
-        return padded
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, int, torch.dtype], output: Tensor) -> None:
-        ctx.before = len(inputs[0]), inputs[0].dtype
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
-        return _Rows.forward(grad, *ctx.before), None, None
-
-
 def pad_rows(x: Tensor, dtype: torch.dtype) -> Tensor:
     """`x`, (..., d), as a matrix of `dtype` with zero rows below it up to a multiple of 256.
 
@@ -125,7 +100,34 @@ def pad_rows(x: Tensor, dtype: torch.dtype) -> Tensor:
     a few.
     """
     x = x.reshape(-1, x.shape[-1])
-    return _Rows.apply(x, -(-len(x) // ROWS) * ROWS if _padding.get() else len(x), dtype)
+    rows = -(-len(x) // ROWS) * ROWS if _padding.get() else len(x)
+    if rows == len(x):
+        return x.to(dtype)
+    padded = x.new_empty(rows, x.shape[1], dtype=dtype)
+    padded[: len(x)], padded[len(x) :] = x, 0
+    return padded
+
+
+class _LowPrecisionLinear(torch.autograd.Function):
+    """`x Wᵀ + b` in bf16 on a CPU, as autocast has it, with the rows rounded up on the way back as well."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> Tensor:
+        padded, w = pad_rows(x, dtype), weight.to(dtype)
+        y = F.linear(padded, w, None if bias is None else bias.to(dtype))
+        wants = ctx.needs_input_grad
+        ctx.save_for_backward(padded if wants[1] else None, w if wants[0] else None)
+        ctx.shape, ctx.dtypes = x.shape, (x.dtype, weight.dtype)
+        return y[: x.numel() // x.shape[-1]].view(*x.shape[:-1], len(weight))
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        (padded, w), wants, (x_dtype, w_dtype) = ctx.saved_tensors, ctx.needs_input_grad, ctx.dtypes
+        g = pad_rows(grad, grad.dtype)
+        dx = (g @ w)[: grad.numel() // grad.shape[-1]].view(ctx.shape).to(x_dtype) if wants[0] else None
+        dw = (g.T @ padded).to(w_dtype) if wants[1] else None
+        db = (g.new_ones(1, len(g)) @ g)[0].to(w_dtype) if wants[2] else None  # faster than g.sum(0)
+        return dx, dw, db, None
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -140,12 +142,12 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         (..., d_out), in autocast's dtype where autocast is on.
     """
     low = x.device.type == "cpu" and torch.is_autocast_enabled("cpu") and not torch.compiler.is_compiling()
-    # One product a token, as in decoding, is too small to be rounded up.
-    if not low or x.numel() < ROWS * x.shape[-1] or x.dtype == torch.float64:
+    # One product a token, as in decoding, is too small to be rounded up; what `torch.func` asks for is PyTorch's own.
+    small = x.numel() < ROWS * x.shape[-1] or torch._C._are_functorch_transforms_active()
+    if not low or small or x.dtype == torch.float64:
         return F.linear(x, weight, bias)
-    rows = x.numel() // x.shape[-1]
-    y = F.linear(pad_rows(x, torch.get_autocast_dtype("cpu")), weight, bias)
-    return _Rows.apply(y, rows, y.dtype).view(*x.shape[:-1], len(weight))
+    with torch.autocast("cpu", enabled=False):
+        return _LowPrecisionLinear.apply(x, weight, bias, torch.get_autocast_dtype("cpu"))
 
 
 class Linear(Undrawn, nn.Linear):
