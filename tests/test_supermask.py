@@ -312,4 +312,7 @@ def test_taking_a_mask_away_takes_no_other_parametrization_with_it():
     (item,) = (item for item in owned(model) if item.mask is not None)
     item.put(None)
     assert [type(one).__name__ for one in item.others] == ["_SpectralNorm"] and item.mask is None
-    assert torch.linalg.matrix_norm(model.eval()[0].weight, 2) == pytest.approx(1.0, abs=0.2)
+    largest = [torch.linalg.matrix_norm(model[0].weight, 2).item() for _ in range(50)][-1]
+    assert largest == pytest.approx(
+        1.0, abs=0.01
+    )  # as after any change, torch finds the norm within some steps
