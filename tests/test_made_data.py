@@ -47,7 +47,7 @@ MADE: dict[str, Callable[[], Any]] = {
     "bit memory": lambda: BitMemory(8, 2, 4).draw(20, seed=1),
     "bit memory, smallest": lambda: BitMemory(6, 1, 2, hidden=0.2).draw(9, seed=1, number=3),
     "bit xor": lambda: BitXor(3).draw(20, seed=1),
-    "expressions": lambda: calculations.generate(40, seed=2),
+    "expressions": lambda: calculations.draw_expressions(40, seed=2),
     "proteins": lambda: vars(examples.made_up(60, seed=2).take(torch.arange(60))),
     "holes": lambda: [vars(one) for one in (HOLES, HOLES.part(1, 3))],
 }

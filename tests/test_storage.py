@@ -2,6 +2,7 @@
 
 import hashlib
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -20,6 +21,7 @@ from reservoir.weights import (
     owned,
     supermask,
 )
+from reservoir.weights import files as weight_files
 from reservoir.weights.files import (
     WORDS,
     read_header,
@@ -238,3 +240,11 @@ def test_a_parameter_that_is_a_single_number_comes_back(tmp_path):
     model.scale.requires_grad_(False)
     again = load_model(read_contents(put(model, tmp_path)), Scaled)
     assert model.scale.ndim == 0 and torch.equal(again(X), model(X))
+
+
+def test_a_digest_is_of_the_sums_of_all_rows_and_columns_of_words(monkeypatch):
+    monkeypatch.setattr(weight_files, "ROWS", 3)  # at a time
+    words = np.random.default_rng(0).integers(0, 2**63, (7, weight_files.WORDS), dtype=np.int64)
+    said = hashlib.sha256(f"torch.int64 {words.shape}".encode())
+    said.update(words.astype("<u8").sum(1).tobytes() + words.astype("<u8").sum(0).tobytes())
+    assert weight_files.tensor_digest(torch.from_numpy(words)) == said.hexdigest()[:16]
