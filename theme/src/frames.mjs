@@ -1,6 +1,7 @@
 // Tables that a cell printed: numbers are set flush right, words flush left, sentences get room, and ranges stay whole.
 const ROW = /<tr\b[^>]*>[\s\S]*?<\/tr>/gi;
 const CELL = /<(td|th)\b([^>]*)>([\s\S]*?)<\/\1>/gi;
+const WORDS = /<(td|th|p)\b([^>]*)>([\s\S]*?)<\/\1>/gi;
 const NUMBER = /^[-+−±×<≥≤~]?\s*[\d.]/;
 const ABSENT = /^(not run\b|never$|–$)/; // says that there is no number
 const RANGE = /^([^()<>]*\d[^()<>]*?)\s*(\([^()<>]*\d to [^()<>]*\))$/; // 30.4 (30.3 to 30.5)
@@ -12,7 +13,8 @@ const SENTENCE = 60; // characters
 const SHORT = 36; // characters of a cell that is not broken next to a column of sentences
 
 const CODE = /`([^`<]+)`/g;
-const MATH = /\$(\S|\S[^$<&]*\S)\$/g; // no amount of money: no space within the signs, at either end
+// No amount of money: no space within the signs, at either end. Quotations also have commands without them.
+const MATH = /\$(\S|\S[^$<&]*\S)\$|(\\[a-z]+\{\w+\}(?:[_^]\w)?)/g;
 
 const plain = (html) => html.replace(/<[^>]*>/g, '').trim();
 const parts = (text, pattern) => [...text.matchAll(pattern)];
@@ -62,7 +64,7 @@ export function aligned(html) {
   });
 }
 
-/** The HTML with what its tables' cells have between backticks as code, and between dollar signs as `formula` sets it. */
+/** The HTML with what its cells and paragraphs have between backticks as code, and between dollar signs as `formula` sets it. */
 export function worded(html, formula) {
-  return html.replace(CELL, (_, name, attributes, inside) => `<${name}${attributes}>${inside.replace(CODE, '<code>$1</code>').replace(MATH, (_, tex) => formula(tex))}</${name}>`);
+  return html.replace(WORDS, (_, name, attributes, inside) => `<${name}${attributes}>${inside.replace(CODE, '<code>$1</code>').replace(MATH, (_, tex, bare) => formula(tex ?? bare))}</${name}>`);
 }

@@ -114,10 +114,10 @@ test('in a printed table numbers stand flush right, words flush left, and ranges
   assert.match(aligned(`<table><tr><th>${long}</th>${verdict}${verdict}</tr></table>`), /<td class="words">cannot tell/);
 });
 
-test('code and formulas of a printed table are set, and sums of money are not', () => {
+test('code and formulas of printed cells and paragraphs are set, and sums of money are not', () => {
   const formula = (tex) => `<i>${tex}</i>`;
-  assert.equal(worded('<p>`x`</p><tr><th class="a">as `a/b` of $\\sqrt{x}$</th><td>from $5 to $6</td></tr>', formula),
-    '<p>`x`</p><tr><th class="a">as <code>a/b</code> of <i>\\sqrt{x}</i></th><td>from $5 to $6</td></tr>');
+  assert.equal(worded('`x`<p>`x`</p><tr><th class="a">as `a/b` of $\\sqrt{x}$</th><td>from $5 to $6 by \\mathbf{W}_1</td></tr>', formula),
+    '`x`<p><code>x</code></p><tr><th class="a">as <code>a/b</code> of <i>\\sqrt{x}</i></th><td>from $5 to $6 by <i>\\mathbf{W}_1</i></td></tr>');
 });
 
 test('only a page with figures loads their script', async () => {

@@ -131,7 +131,7 @@ function number(value, digits = 3) {
   }
   const text = size >= 10 ** (digits - 1) ? String(Math.round(value)) : String(Number(value.toPrecision(digits)));
   const [whole2, part] = text.replace("-", "−").split(".");
-  return whole2.replace(/\B(?=(\d{3})+$)/g, " ") + (part ? `.${part}` : "");
+  return whole2.replace(/\B(?=(\d{3})+$)/g, ",") + (part ? `.${part}` : "");
 }
 function scale({ domain: [low, high], log = false }, from, to) {
   const at = log ? Math.log : (value) => value;
@@ -789,7 +789,7 @@ var view_default = {
     }
     function words(cell) {
       const run = cell.runs.at(-1);
-      const known = !cell.scores.length ? "No run of it is recorded yet." : cell.scores.length === 1 ? `One seed that was tried beforehand ended at ${whole(cell.scores[0])} %.` : `The ${cell.scores.length} recorded seeds ended at ${range(cell.scores)} %.`;
+      const known = cell.scores.length ? `The ${cell.scores.length} recorded seeds ended at ${range(cell.scores)} %.` : "No run of it is recorded yet.";
       if (why) return `${known} Nothing can be trained here: ${why}.`;
       if (!run) return `${model.get("text")} ${known}`;
       const { steps } = run.settings;

@@ -189,7 +189,7 @@ function number(value, digits = 3) {
   }
   const text = size >= 10 ** (digits - 1) ? String(Math.round(value)) : String(Number(value.toPrecision(digits)));
   const [whole, part] = text.replace("-", "−").split(".");
-  return whole.replace(/\B(?=(\d{3})+$)/g, " ") + (part ? `.${part}` : "");
+  return whole.replace(/\B(?=(\d{3})+$)/g, ",") + (part ? `.${part}` : "");
 }
 function scale({ domain: [low, high], log = false }, from, to) {
   const at = log ? Math.log : (value) => value;

@@ -42,7 +42,7 @@ export function logTicks(low, high, base = 10) {
   return all.filter((tick) => tick >= low * 0.999 && tick <= high * 1.001);
 }
 
-/** A number for a tick or a sentence: no more digits than it needs, a true minus, thin spaces between thousands. */
+/** A number for a tick or a sentence: no more digits than it needs, a true minus, commas between thousands. */
 export function number(value, digits = 3) {
   if (!Number.isFinite(value)) return value === Infinity ? '∞' : value === -Infinity ? '−∞' : '–';
   if (value === 0) return '0';
@@ -53,7 +53,7 @@ export function number(value, digits = 3) {
   }
   const text = size >= 10 ** (digits - 1) ? String(Math.round(value)) : String(Number(value.toPrecision(digits)));
   const [whole, part] = text.replace('-', '−').split('.');
-  return whole.replace(/\B(?=(\d{3})+$)/g, '\u202f') + (part ? `.${part}` : '');
+  return whole.replace(/\B(?=(\d{3})+$)/g, ',') + (part ? `.${part}` : '');
 }
 
 function scale({ domain: [low, high], log = false }, from, to) {
