@@ -80,12 +80,18 @@
       layout: Object.fromEntries(named), frames: frames?.map((frame) => ({ ...frame, data: frame.data?.map(placed) })) };
   }
 
-  // Between powers of ten plotly writes small single digits: whole numbers, and fewer of them, can be read.
-  const counted = (axis) => (axis?.type === 'log' && !axis.exponentformat ? { nticks: 6, tickformat: ',~g', ...axis } : axis);
+  // Between powers of ten plotly writes small single digits, and many of them: 2, 5 and whole numbers can be read.
+  function counted(axis, key, data) {
+    if (axis?.type !== 'log' || axis.exponentformat || axis.tickvals) return axis;
+    const letter = key[0];
+    const shown = data.filter((trace) => (trace[`${letter}axis`] ?? letter) === key.replace('axis', '')).flatMap((trace) => trace[letter] ?? []).filter((value) => value > 0);
+    const decades = Math.log10(shown.reduce((most, value) => Math.max(most, value), 0) / shown.reduce((least, value) => Math.min(least, value), Infinity));
+    return { tickformat: ',~g', ...(decades >= 3 ? { dtick: 1 } : decades >= 1 ? { dtick: 'D2' } : {}), ...axis };
+  }
 
   function layoutOf(figure, element) {
     const { width, ...given } = figure.layout ?? {}; // the column decides how wide a figure is
-    const layout = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, /^[xy]axis\d*$/.test(key) ? counted(value) : value]));
+    const layout = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, /^[xy]axis\d*$/.test(key) ? counted(value, key, figure.data) : value]));
     const narrow = isNarrow(element);
     const base = { autosize: true, margin: { l: narrow ? 48 : 64, r: 16, t: layout.title ? 56 : 24, b: 48 } };
     // Beside the plot a legend would take half of a phone: there it goes below.
