@@ -205,7 +205,7 @@ function chart({ height = 260, square = false, ...options }) {
     width = element.clientWidth;
     if (!width) return;
     const tall = square ? Math.min(width, height) : height;
-    const box = { left: 52, right: width - 12, top: 10, bottom: tall - 40 };
+    const box = { left: 52, right: width - 17, top: 10, bottom: tall - 40 };
     const x = scale(state.x, box.left, box.right);
     const y = scale(state.y, box.bottom, box.top);
     drawing.setAttribute("viewBox", `0 0 ${width} ${tall}`);
