@@ -6,6 +6,7 @@ The words are those of `reference/sources.toml`, the answers those of the bench 
 from __future__ import annotations
 
 import functools
+import re
 import tomllib
 from pathlib import Path
 
@@ -23,6 +24,8 @@ ABOUT = {
     "read": "How we read it",
 }
 """What a source's page says of it, and the heading of each part."""
+SPECIAL = re.compile(r"\$(\S[^$]*)\$|(\\[a-z]+\{\w+\}(?:_\w)?)|([\\*_\[\]<>$@~{}`])")
+"""A formula, a formula that a quotation has without its signs, or a character that Markdown reads."""
 CHAPTERS = Path(__file__).parent.parent / "chapters"
 CLAIMS = "../../chapters/A1-claims.ipynb"
 
@@ -63,10 +66,10 @@ def place(claim: Claim, name: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Text for a cell of a Markdown table, with nothing special in it."""
-    for character in "\\*_[]<>$@~{}`":
-        text = text.replace(character, f"\\{character}")
-    return " ".join(text.split())
+    """Text for a cell of a Markdown table, with nothing special in it but formulas, with or without their signs."""
+    return SPECIAL.sub(
+        lambda found: f"\\{found[3]}" if found[3] else f"${found[1] or found[2]}$", " ".join(text.split())
+    )
 
 
 def counted(name: str) -> str:

@@ -10,6 +10,7 @@ import sys
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -284,6 +285,8 @@ def attention_map(weights: Any, *, src: Sequence[str], tgt: Sequence[str], heigh
         raise ValueError(
             f"weights must be (tgt, src) with {len(tgt)} tgt and {len(src)} src tokens, got {shown.shape}"
         )
+    # plotly would read `</s>` as markup and show nothing.
+    src, tgt = ([escape(token, quote=False) for token in tokens] for tokens in (src, tgt))
     # Positions, not tokens, are the coordinates: a token may stand twice. Nothing is paper, so dark pages stay dark.
     # Room for the tokens is made by their length: plotly's own way leaves too little of a narrow page for the map.
     left, below = (24 + 7 * max(map(len, tokens)) for tokens in (tgt, src))

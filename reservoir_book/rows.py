@@ -140,7 +140,7 @@ def beside(task: str, here: Mapping[str, Sequence[float]]) -> pd.DataFrame:
     """What `train` found next to the twenty judged runs of each row."""
     lines = [
         {
-            "trained parameters": int(judged(f"{task}/{split(name)[0]}")[0].trained),
+            "trained parameters": f"{judged(f'{task}/{split(name)[0]}')[0].trained:,.0f}",
             "here, % right": ", ".join(f"{score:.0f}" for score in scores_here),
             "twenty recorded runs": told(task, name),
         }
@@ -164,7 +164,8 @@ def points(task: str, names: Iterable[str], here: Mapping[str, Sequence[float]] 
         return "<br>".join(textwrap.wrap(about(task, name), 24, break_on_hyphens=False))
 
     names = list(names)
-    drawn = plots.figure(x="answers right (%)", y="", height=90 + 42 * len(names))
+    lines = max(label(name).count("<br>") + 1 for name in names)
+    drawn = plots.figure(x="answers right (%)", y="", height=90 + max(42, 4 + 17 * lines) * len(names))
     for kind, found, look in (
         (
             "recorded",

@@ -142,6 +142,10 @@ def test_repeated_tokens_of_a_map_keep_their_places():
     assert drawn["layout"]["xaxis"]["ticktext"] == ["der", "Hund", "der", "."]
     assert drawn["layout"]["xaxis"]["tickvals"] == [0, 1, 2, 3]
     np.testing.assert_allclose(drawn["data"][0]["z"], weights.numpy(), atol=1e-3)
+    ends = shown(plots.attention_map(torch.rand(2, 1), src=["</s>"], tgt=["a", "</s>"]))["layout"]
+    assert (
+        ends["xaxis"]["ticktext"] == ["&lt;/s&gt;"] == ends["yaxis"]["ticktext"][1:]
+    )  # no markup of plotly's
 
 
 def test_a_map_that_does_not_fit_its_tokens_is_refused():

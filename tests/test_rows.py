@@ -199,7 +199,7 @@ def test_what_was_trained_here_stands_beside_the_recorded_runs():
     assert list(frame["here, % right"]) == ["25, 70", "95"]
     assert list(frame["twenty recorded runs"]) == [rows.told("facts", name) for name in here]
     for name, count in zip(here, frame["trained parameters"], strict=True):
-        assert count == report(build(recipes.get(f"bench/facts/{name}"))[0]).trainable
+        assert count == f"{report(build(recipes.get(f'bench/facts/{name}'))[0]).trainable:,}"
 
 
 def test_each_run_is_a_point_on_its_rows_line():

@@ -68,7 +68,7 @@
   function narrowed({ data, layout = {}, frames, ...rest }) {
     const names = (values, most) => (Array.isArray(values) ? values.map((one) => broken(one, most)) : values);
     const placed = (one) => ({ ...one, ...Object.fromEntries(Object.entries(LONGEST).filter(([axis]) => axis in one).map(([axis, most]) => [axis, names(one[axis], most)])) });
-    const ticks = (axis, most) => ({ ...(axis.type === 'log' ? { nticks: 6 } : {}), ...axis, ...Object.fromEntries(['categoryarray', 'ticktext'].filter((key) => axis[key]).map((key) => [key, names(axis[key], most)])) });
+    const ticks = (axis, most) => ({ ...axis, ...Object.fromEntries(['categoryarray', 'ticktext'].filter((key) => axis[key]).map((key) => [key, names(axis[key], most)])) });
     const named = Object.entries(layout).map(([key, value]) => {
       const most = LONGEST[/^([xy])axis\d*$/.exec(key)?.[1]];
       if (key === 'annotations') return [key, value.map((one) => ({ ...one, ...Object.fromEntries(Object.entries(LONGEST).map(([axis, n]) => [axis, broken(one[axis], n)])) }))];
@@ -80,8 +80,18 @@
       layout: Object.fromEntries(named), frames: frames?.map((frame) => ({ ...frame, data: frame.data?.map(placed) })) };
   }
 
+  // Between powers of ten plotly writes small single digits, and many of them: 2, 5 and whole numbers can be read.
+  function counted(axis, key, data) {
+    if (axis?.type !== 'log' || axis.exponentformat || axis.tickvals) return axis;
+    const letter = key[0];
+    const shown = data.filter((trace) => (trace[`${letter}axis`] ?? letter) === key.replace('axis', '')).flatMap((trace) => trace[letter] ?? []).filter((value) => value > 0);
+    const decades = Math.log10(shown.reduce((most, value) => Math.max(most, value), 0) / shown.reduce((least, value) => Math.min(least, value), Infinity));
+    return { tickformat: ',~g', ...(decades >= 3 ? { dtick: 1 } : decades >= 1 ? { dtick: 'D2' } : {}), ...axis };
+  }
+
   function layoutOf(figure, element) {
-    const { width, ...layout } = figure.layout ?? {}; // the column decides how wide a figure is
+    const { width, ...given } = figure.layout ?? {}; // the column decides how wide a figure is
+    const layout = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, /^[xy]axis\d*$/.test(key) ? counted(value, key, figure.data) : value]));
     const narrow = isNarrow(element);
     const base = { autosize: true, margin: { l: narrow ? 48 : 64, r: 16, t: layout.title ? 56 : 24, b: 48 } };
     // Beside the plot a legend would take half of a phone: there it goes below.

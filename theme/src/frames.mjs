@@ -1,14 +1,20 @@
 // Tables that a cell printed: numbers are set flush right, words flush left, sentences get room, and ranges stay whole.
 const ROW = /<tr\b[^>]*>[\s\S]*?<\/tr>/gi;
 const CELL = /<(td|th)\b([^>]*)>([\s\S]*?)<\/\1>/gi;
+const WORDS = /<(td|th|p)\b([^>]*)>([\s\S]*?)<\/\1>/gi;
 const NUMBER = /^[-+−±×<≥≤~]?\s*[\d.]/;
 const ABSENT = /^(not run\b|never$|–$)/; // says that there is no number
 const RANGE = /^([^()<>]*\d[^()<>]*?)\s*(\([^()<>]*\d to [^()<>]*\))$/; // 30.4 (30.3 to 30.5)
 const COUNT = /(\d) (of|±) (?=\d)/g; // 3 of 20, 99.9 ± 0.1
 const MANY = 4; // columns of ranges, for which a page is too narrow if range and mean share a line
 const WIDE = 7; // columns in all, with which three columns of ranges are too many
+const DENSE = 8; // columns in all, from which on they stand closer together
 const SENTENCE = 60; // characters
 const SHORT = 36; // characters of a cell that is not broken next to a column of sentences
+
+const CODE = /`([^`<]+)`/g;
+// No amount of money: no space within the signs, at either end. Quotations also have commands without them.
+const MATH = /\$(\S|\S[^$<&]*\S)\$|(\\[a-z]+\{\w+\}(?:[_^]\w)?)/g;
 
 const plain = (html) => html.replace(/<[^>]*>/g, '').trim();
 const parts = (text, pattern) => [...text.matchAll(pattern)];
@@ -17,7 +23,7 @@ const marked = (attributes, kind) => (/\bclass="/.test(attributes) ? attributes.
 /** What a column holds, "words" or "sentences"; nothing is said of numbers, and of columns that are empty. */
 function kindOf(cells) {
   const filled = cells.map(plain).filter((cell) => cell && !ABSENT.test(cell));
-  if (filled.length === 0 || filled.filter((cell) => NUMBER.test(cell)).length * 2 >= filled.length) return undefined;
+  if (filled.length === 0 || filled.filter((cell) => NUMBER.test(cell) && cell.length <= SENTENCE).length * 2 >= filled.length) return undefined;
   if (filled.some((cell) => cell.length > SENTENCE)) return 'words sentences';
   return filled.every((cell) => cell.length <= SHORT) ? 'words short' : 'words long';
 }
@@ -45,8 +51,9 @@ export function aligned(html) {
     if (!width || /\bcolspan=/.test(table) || body.some((cells) => cells.length !== width)) return table;
     const found = body[0].map((_, column) => kindOf(body.map((cells) => cells[column])));
     const alone = found.filter((kind) => kind === 'words short').length === 1; // of several, each may take two lines
+    const dense = rows[0].length >= DENSE && !/^[^>]*\bmany\b/.test(table) ? table.replace(/^<table\b([^>]*)/i, (_, attributes) => `<table${marked(attributes, 'dense')}`) : table;
     const kinds = alone ? found : found.map((kind) => kind?.replace(' short', ''));
-    return table.replace(ROW, (row) => {
+    return dense.replace(ROW, (row) => {
       let column = width - parts(row, CELL).length; // labels of the rows stand before the columns
       return row.replace(CELL, (cell, name, attributes, inside) => {
         const kind = column < 0 && plain(inside).length > SENTENCE ? 'sentences' : kinds[column];
@@ -55,4 +62,9 @@ export function aligned(html) {
       });
     });
   });
+}
+
+/** The HTML with what its cells and paragraphs have between backticks as code, and between dollar signs as `formula` sets it. */
+export function worded(html, formula) {
+  return html.replace(WORDS, (_, name, attributes, inside) => `<${name}${attributes}>${inside.replace(CODE, '<code>$1</code>').replace(MATH, (_, tex, bare) => formula(tex ?? bare))}</${name}>`);
 }

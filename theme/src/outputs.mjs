@@ -2,7 +2,7 @@
 import katex from 'katex';
 import { ansi } from './ansi.mjs';
 import { widget } from './explorables.mjs';
-import { aligned } from './frames.mjs';
+import { aligned, worded } from './frames.mjs';
 import { classes, escape, tag } from './html.mjs';
 
 export const PLOTLY = 'application/vnd.plotly.v1+json';
@@ -40,7 +40,11 @@ function html(content, node, page) {
   const remote = /\b(?:src|poster)\s*=\s*["']?(https?:\/\/[^"'\s>]+)/i.exec(content);
   if (remote) page.fail(node, `an HTML output loads ${remote[1]}; no page of the book may load from elsewhere`);
   // pandas scopes its styles to the frame; browsers dropped `scoped`, so they would reach the whole page.
-  return tag('div', { class: 'output-html scroll' }, aligned(content.replace(/<style[\s\S]*?<\/style>/gi, '')));
+  const written = worded(aligned(content.replace(/<style[\s\S]*?<\/style>/gi, '')), (tex) => {
+    page.uses.math = true;
+    return katex.renderToString(tex, { throwOnError: true });
+  });
+  return tag('div', { class: 'output-html scroll' }, written);
 }
 
 // A diagram of ours is part of the page: it takes the page's ink and paper, and its words can be selected and searched.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { ContentError } from '../src/errors.mjs';
-import { aligned } from '../src/frames.mjs';
+import { aligned, worded } from '../src/frames.mjs';
 import { minutesToRead } from '../src/facts.mjs';
 import { renderPage } from '../src/page.mjs';
 import { chapterNumber, neighbours, pagePath, readSite, rootFrom } from '../src/site.mjs';
@@ -107,9 +107,17 @@ test('in a printed table numbers stand flush right, words flush left, and ranges
   const three = '<td>95.1 (94.8 to 95.5)</td>'.repeat(3);
   assert.match(aligned(`<table><tr><th>a</th>${three}</tr></table>`), /^<table class="ranged">/);
   assert.match(aligned(`<table><tr>${'<td>1</td>'.repeat(5)}${three}</tr></table>`), /^<table class="ranged many">/);
+  assert.match(aligned(`<table><tr>${'<td>1</td>'.repeat(8)}</tr></table>`), /^<table class="dense"><tr><td>1</);
+  assert.match(aligned(`<table><tr><td>36 ${long}</td></tr><tr><td>words</td></tr></table>`), /<td class="words sentences">36/);
   const verdict = '<td>cannot tell</td>';
   assert.match(aligned(`<table><tr><th>${long}</th>${verdict}</tr></table>`), /<td class="words short">cannot tell/);
   assert.match(aligned(`<table><tr><th>${long}</th>${verdict}${verdict}</tr></table>`), /<td class="words">cannot tell/);
+});
+
+test('code and formulas of printed cells and paragraphs are set, and sums of money are not', () => {
+  const formula = (tex) => `<i>${tex}</i>`;
+  assert.equal(worded('`x`<p>`x`</p><tr><th class="a">as `a/b` of $\\sqrt{x}$</th><td>from $5 to $6 by \\mathbf{W}_1</td></tr>', formula),
+    '`x`<p><code>x</code></p><tr><th class="a">as <code>a/b</code> of <i>\\sqrt{x}</i></th><td>from $5 to $6 by <i>\\mathbf{W}_1</i></td></tr>');
 });
 
 test('only a page with figures loads their script', async () => {

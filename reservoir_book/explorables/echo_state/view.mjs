@@ -46,7 +46,7 @@ export default {
         marks: [
           { kind: 'span', from: 0, to: ahead * rate },
           { kind: 'line', x: times, y: column(found.series, inputs, 0, KNOWN - before, KNOWN + ahead), origin: 'fixed', width: 3.5, name: 'the true series' },
-          found.readout && { kind: 'line', x: times.slice(before), y: column(found.forecast, inputs, 0, 0, ahead), origin: 'trained', name: 'the reservoir’s forecast, fed back to itself' },
+          found.readout && { kind: 'line', x: times.slice(before), y: column(found.forecast, inputs, 0, 0, ahead), origin: 'seeded', name: 'the reservoir’s forecast, fed back to itself' },
           { kind: 'rule', x: 0, label: 'let go', dash: 'none' },
           lost && { kind: 'rule', x: (found.valid + 1) * rate, label: 'lost' },
         ],

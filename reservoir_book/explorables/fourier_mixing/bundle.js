@@ -88,7 +88,7 @@ function number(value, digits = 3) {
   }
   const text = size >= 10 ** (digits - 1) ? String(Math.round(value)) : String(Number(value.toPrecision(digits)));
   const [whole, part] = text.replace("-", "−").split(".");
-  return whole.replace(/\B(?=(\d{3})+$)/g, " ") + (part ? `.${part}` : "");
+  return whole.replace(/\B(?=(\d{3})+$)/g, ",") + (part ? `.${part}` : "");
 }
 function scale({ domain: [low, high], log = false }, from, to) {
   const at = log ? Math.log : (value) => value;
@@ -162,7 +162,7 @@ function chart({ height = 260, square = false, ...options }) {
     width = element.clientWidth;
     if (!width) return;
     const tall = square ? Math.min(width, height) : height;
-    const box = { left: 52, right: width - 12, top: 10, bottom: tall - 40 };
+    const box = { left: 52, right: width - 17, top: 10, bottom: tall - 40 };
     const x = scale(state.x, box.left, box.right);
     const y = scale(state.y, box.bottom, box.top);
     drawing.setAttribute("viewBox", `0 0 ${width} ${tall}`);

@@ -131,7 +131,7 @@ function number(value, digits = 3) {
   }
   const text = size >= 10 ** (digits - 1) ? String(Math.round(value)) : String(Number(value.toPrecision(digits)));
   const [whole2, part] = text.replace("-", "−").split(".");
-  return whole2.replace(/\B(?=(\d{3})+$)/g, " ") + (part ? `.${part}` : "");
+  return whole2.replace(/\B(?=(\d{3})+$)/g, ",") + (part ? `.${part}` : "");
 }
 function scale({ domain: [low, high], log = false }, from, to) {
   const at = log ? Math.log : (value) => value;
@@ -205,7 +205,7 @@ function chart({ height = 260, square = false, ...options }) {
     width = element.clientWidth;
     if (!width) return;
     const tall = square ? Math.min(width, height) : height;
-    const box = { left: 52, right: width - 12, top: 10, bottom: tall - 40 };
+    const box = { left: 52, right: width - 17, top: 10, bottom: tall - 40 };
     const x = scale(state.x, box.left, box.right);
     const y = scale(state.y, box.bottom, box.top);
     drawing.setAttribute("viewBox", `0 0 ${width} ${tall}`);
@@ -789,7 +789,7 @@ var view_default = {
     }
     function words(cell) {
       const run = cell.runs.at(-1);
-      const known = !cell.scores.length ? "No run of it is recorded yet." : cell.scores.length === 1 ? `One seed that was tried beforehand ended at ${whole(cell.scores[0])} %.` : `The ${cell.scores.length} recorded seeds ended at ${range(cell.scores)} %.`;
+      const known = cell.scores.length ? `The ${cell.scores.length} recorded seeds ended at ${range(cell.scores)} %.` : "No run of it is recorded yet.";
       if (why) return `${known} Nothing can be trained here: ${why}.`;
       if (!run) return `${model.get("text")} ${known}`;
       const { steps } = run.settings;

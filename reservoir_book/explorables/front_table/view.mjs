@@ -166,9 +166,7 @@ export default {
 
     function words(cell) {
       const run = cell.runs.at(-1);
-      const known = !cell.scores.length ? 'No run of it is recorded yet.'
-        : cell.scores.length === 1 ? `One seed that was tried beforehand ended at ${whole(cell.scores[0])} %.`
-          : `The ${cell.scores.length} recorded seeds ended at ${range(cell.scores)} %.`;
+      const known = cell.scores.length ? `The ${cell.scores.length} recorded seeds ended at ${range(cell.scores)} %.` : 'No run of it is recorded yet.';
       if (why) return `${known} Nothing can be trained here: ${why}.`;
       if (!run) return `${model.get('text')} ${known}`;
       const { steps } = run.settings;

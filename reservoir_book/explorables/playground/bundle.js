@@ -63,7 +63,7 @@ function number(value, digits = 3) {
   }
   const text = size >= 10 ** (digits - 1) ? String(Math.round(value)) : String(Number(value.toPrecision(digits)));
   const [whole, part] = text.replace("-", "−").split(".");
-  return whole.replace(/\B(?=(\d{3})+$)/g, " ") + (part ? `.${part}` : "");
+  return whole.replace(/\B(?=(\d{3})+$)/g, ",") + (part ? `.${part}` : "");
 }
 function scale({ domain: [low, high], log = false }, from, to) {
   const at = log ? Math.log : (value) => value;
@@ -137,7 +137,7 @@ function chart({ height = 260, square = false, ...options }) {
     width = element.clientWidth;
     if (!width) return;
     const tall = square ? Math.min(width, height) : height;
-    const box = { left: 52, right: width - 12, top: 10, bottom: tall - 40 };
+    const box = { left: 52, right: width - 17, top: 10, bottom: tall - 40 };
     const x = scale(state.x, box.left, box.right);
     const y = scale(state.y, box.bottom, box.top);
     drawing.setAttribute("viewBox", `0 0 ${width} ${tall}`);
@@ -1123,7 +1123,7 @@ var view_default = {
     const typing = html("div", { class: "pg-typed" }, typed.parentElement, answer);
     ui.stage.append(typing);
     ui.root.insertBefore(ui.root.querySelector(".ex-words"), ui.stage);
-    const canvas = html("canvas", { class: "pg-canvas", width: 64, height: 64, role: "img" });
+    const canvas = html("canvas", { class: "pg-canvas", width: 64, height: 64, role: "img", "aria-label": "No weights yet" });
     const partSelect = select("Part to look at", [["", ""]], (name) => {
       part = name;
       current().look = void 0;

@@ -195,7 +195,7 @@ export default {
     ui.stage.append(typing);
     ui.root.insertBefore(ui.root.querySelector('.ex-words'), ui.stage); // what is going on, above what shows it
 
-    const canvas = html('canvas', { class: 'pg-canvas', width: 64, height: 64, role: 'img' });
+    const canvas = html('canvas', { class: 'pg-canvas', width: 64, height: 64, role: 'img', 'aria-label': 'No weights yet' });
     const partSelect = select('Part to look at', [['', '']], (name) => { part = name; current().look = undefined; peek(); ui.redraw(); });
     const lookNote = html('p', { class: 'ex-hint' });
     let head = 'mean';

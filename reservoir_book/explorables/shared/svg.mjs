@@ -42,7 +42,7 @@ export function logTicks(low, high, base = 10) {
   return all.filter((tick) => tick >= low * 0.999 && tick <= high * 1.001);
 }
 
-/** A number for a tick or a sentence: no more digits than it needs, a true minus, thin spaces between thousands. */
+/** A number for a tick or a sentence: no more digits than it needs, a true minus, commas between thousands. */
 export function number(value, digits = 3) {
   if (!Number.isFinite(value)) return value === Infinity ? '∞' : value === -Infinity ? '−∞' : '–';
   if (value === 0) return '0';
@@ -53,7 +53,7 @@ export function number(value, digits = 3) {
   }
   const text = size >= 10 ** (digits - 1) ? String(Math.round(value)) : String(Number(value.toPrecision(digits)));
   const [whole, part] = text.replace('-', '−').split('.');
-  return whole.replace(/\B(?=(\d{3})+$)/g, '\u202f') + (part ? `.${part}` : '');
+  return whole.replace(/\B(?=(\d{3})+$)/g, ',') + (part ? `.${part}` : '');
 }
 
 function scale({ domain: [low, high], log = false }, from, to) {
@@ -140,7 +140,7 @@ export function chart({ height = 260, square = false, ...options }) {
     width = element.clientWidth;
     if (!width) return;
     const tall = square ? Math.min(width, height) : height;
-    const box = { left: 52, right: width - 12, top: 10, bottom: tall - 40 };
+    const box = { left: 52, right: width - 17, top: 10, bottom: tall - 40 };
     const x = scale(state.x, box.left, box.right);
     const y = scale(state.y, box.bottom, box.top);
     drawing.setAttribute('viewBox', `0 0 ${width} ${tall}`);
