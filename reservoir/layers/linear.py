@@ -114,7 +114,7 @@ class _LowPrecisionLinear(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> Tensor:
         padded, w = pad_rows(x, dtype), weight.to(dtype)
-        y = F.linear(padded, w, None if bias is None else bias.to(dtype))
+        y = padded @ w.T if bias is None else torch.addmm(bias.to(dtype), padded, w.T)
         wants = ctx.needs_input_grad
         ctx.save_for_backward(padded if wants[1] else None, w if wants[0] else None)
         ctx.shape, ctx.dtypes = x.shape, (x.dtype, weight.dtype)
