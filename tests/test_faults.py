@@ -178,14 +178,14 @@ def test_a_full_disk_is_named_and_the_run_goes_on_when_there_is_room(
     if full == "json":  # small enough that only the record, which has many points, does not fit
         changes = {
             "freeze": {"attention": True, "feed_forward": True, "embeddings": True},
-            "budget": {"steps": 60, "validate_every": 1},
+            "budget": {"steps": 100, "validate_every": 1},
         }
         words = arguments(
             text,
             "--freeze.attention",
             "--freeze.feed-forward",
             "--freeze.embeddings",
-            budget_steps=60,
+            budget_steps=100,
             budget_validate__every=1,
         )
         path = path_of(run.evolve(**changes))
