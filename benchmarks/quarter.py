@@ -3,10 +3,10 @@
     python -m benchmarks.quarter --out OUT --minutes 9
 
 Every row is tried at the rates of the sweep on the seeds that are for looking, unless `data/bench/looking.jsonl` has
-them, and its judged seeds are run at the best. At first it says whether a GPU's weights have a CPU's bits and what it
-gains to train many seeds together. It stops in time: what was finished is written, and what was not is counted.
-`looking.jsonl`, `rates.json` and `records-*.jsonl.gz` lie in OUT then; `reservoir records` packs the last. With
-`--scale smoke` all of it runs on a CPU in minutes.
+them, and its judged seeds are run at the best. At first it says whether a GPU's weights have a CPU's bits, what it
+gains to train many seeds together, and what a step costs next to torch's own layers. It stops in time: what was
+finished is written, and what was not is counted. `looking.jsonl`, `rates.json` and `records-*.jsonl.gz` lie in OUT
+then; `reservoir records` packs the last. With `--scale smoke` all of it runs on a CPU in minutes.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from typing import Any
 
 import torch
 
+from benchmarks import steps
+from benchmarks.measure import Settings
 from reservoir.training import TrainingError
 from reservoir.weights.files import digest
 from reservoir_lab.launch import looking
@@ -34,6 +36,7 @@ from reservoir_lab.recipes import bench, text
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import build
 from reservoir_lab.runs.execution import execute, train_run
+from reservoir_lab.runs.provenance import check_settled
 from reservoir_lab.runs.records import find_records
 from reservoir_lab.runs.run import Run
 from reservoir_lab.runs.together import executing, table_of, train_together
@@ -66,6 +69,7 @@ def main() -> None:
     if not chosen.no_timing:
         same_bits(device)
         ratio(device, chosen.scale, until)
+        beside_peers(device, chosen.scale, until)
     how = {
         "device": device,
         "processes": chosen.processes,
@@ -131,8 +135,25 @@ def ratio(device: str, scale: str, until: float) -> None:
             )
 
 
+def beside_peers(device: str, scale: str, until: float) -> None:
+    """What a training step costs next to torch's own layers."""
+    laptop = steps.translator(steps.LAPTOP, steps.TheirTransformer, inside=steps.DROPOUT)
+    for name, measure in {"on the bench": steps.bench, "of a translator at laptop size": laptop}.items():
+        if time.time() > until:
+            return say("no time is left")
+        found = measure(Settings(5.0 if scale == "laptop" else 0.1, torch.device(device)))
+        say(
+            f"a step {name}: {found.ours}, with torch's layers {found.theirs}: {found.ratio:.2f} times as fast"
+        )
+
+
 def bench_on(chosen: argparse.Namespace, how: dict[str, Any]) -> None:
-    """All rows: those that begin with others' weights after those, and other sizes last, since time may run out."""
+    """All rows: those that begin with others' weights after those, and other sizes last, since time may run out.
+
+    Raises:
+        ValueError: as in `check_settled`, before anything is run.
+    """
+    check_settled(registry.get("bench/circle/trained", scale=chosen.scale, seed=bench.JUDGED[0]))
     results = Path(os.environ.setdefault("RESERVOIR_RESULTS", tempfile.mkdtemp()))
     names = [name for name in looking.rows() if chosen.only in name]
     missing = set(looking.missing()) if chosen.scale == "laptop" else set(names)

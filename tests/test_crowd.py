@@ -3,7 +3,10 @@
 import argparse
 import gzip
 import json
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +14,10 @@ from benchmarks import quarter
 from reservoir_lab.launch import looking
 from reservoir_lab.launch.looking import Failed, Job, alone, spread
 from reservoir_lab.recipes import bench
-from reservoir_lab.runs import registry
+from reservoir_lab.runs import provenance, registry
 
 pytestmark = pytest.mark.slow
+ROOT = Path(__file__).resolve().parent.parent
 HOW = {"device": "cpu", "processes": 1, "ways": 2}
 
 
@@ -30,6 +34,26 @@ def test_jobs_are_done_side_by_side_and_one_that_fails_says_why():
 def test_nothing_is_begun_once_the_time_is_up():
     jobs = [Job(looking.sweep, ("facts/only-readout", "smoke"))]
     assert list(spread(jobs, **HOW, until=time.time() - 1)) == []
+
+
+def test_a_process_ends_although_jobs_are_left(tmp_path):
+    """More jobs than a pipe holds: who ends would wait for somebody to take them."""
+    program = tmp_path / "many.py"
+    program.write_text(
+        "from reservoir_lab.launch.looking import Job, spread, sweep\n"
+        "if __name__ == '__main__':\n"
+        "    jobs = [Job(sweep, ('x' * 1000, 'smoke'))] * 2000\n"
+        "    print(list(spread(jobs, device='cpu', processes=1, ways=1, until=0)))\n"
+    )
+    ended = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=60, cwd=ROOT)
+    assert ended.stdout == "[]\n", ended.stderr
+
+
+def test_judged_seeds_under_changed_rules_are_refused_before_anything_is_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(provenance, "changed_rules", lambda: ["data/bench/rates.json"])
+    chosen = argparse.Namespace(out=tmp_path, only="recall/trained", scale="laptop", no_text=True)
+    with pytest.raises(ValueError, match=r"rates\.json.*: commit them"):
+        quarter.bench_on(chosen, HOW | {"others": 0, "until": 0})
 
 
 def test_only_what_skips_backward_passes_is_trained_alone():

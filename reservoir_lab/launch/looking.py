@@ -333,6 +333,11 @@ def spread(
     finally:
         for worker in workers:
             worker.kill()
+        for waiting in (
+            shared,
+            single,
+        ):  # jobs that nobody takes any more, for which Python would wait at its end
+            waiting.cancel_join_thread()
 
 
 def _work(jobs: Any, device: str, ways: int, results: Any, until: float) -> None:
