@@ -244,7 +244,7 @@ def test_the_configuration_says_what_the_model_is_made_of(tmp_path):
     assert said["format"] == "reservoir-model-3" and said["model"] == "EncoderDecoder"
     assert said["origins"] == report(model).origins() and said["data"] == "0123"
     assert text == json.dumps(said, indent=1, sort_keys=True) + "\n"
-    with pytest.raises(WeightsError, match="config.json .*Expected `array`, got `int` - at `\$.labels`"):
+    with pytest.raises(WeightsError, match=r"config\.json .*Expected `array`, got `int` - at `\$.labels`"):
         (tmp_path / CONFIG).write_text(json.dumps(said | {"labels": 3}))
         signed = digest_of_files(files | {CONFIG: (tmp_path / CONFIG).read_bytes()})
         (tmp_path / WEIGHTS).write_bytes(model_bytes(model, {"files": signed}))
