@@ -16,6 +16,8 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.autograd import forward_ad
+from torch.autograd.function import once_differentiable
 
 from reservoir.layers.arguments import check_number
 
@@ -104,12 +106,13 @@ def pad_rows(x: Tensor, dtype: torch.dtype) -> Tensor:
     if rows == len(x):
         return x.to(dtype)
     padded = x.new_empty(rows, x.shape[1], dtype=dtype)
-    padded[: len(x)], padded[len(x) :] = x, 0
+    padded[: len(x)] = x
+    padded[len(x) :] = 0
     return padded
 
 
 class _LowPrecisionLinear(torch.autograd.Function):
-    """`x Wᵀ + b` in bf16 on a CPU, as autocast has it, with the rows rounded up on the way back as well."""
+    """`x Wᵀ + b` in bf16 on a CPU, as autocast has it, with the rows rounded up: (…, d_in) -> (rows, d_out)."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> Tensor:
@@ -117,17 +120,27 @@ class _LowPrecisionLinear(torch.autograd.Function):
         y = padded @ w.T if bias is None else torch.addmm(bias.to(dtype), padded, w.T)
         wants = ctx.needs_input_grad
         ctx.save_for_backward(padded if wants[1] else None, w if wants[0] else None)
-        ctx.shape, ctx.dtypes = x.shape, (x.dtype, weight.dtype)
-        return y[: x.numel() // x.shape[-1]].view(*x.shape[:-1], len(weight))
+        ctx.shape, ctx.dtypes, ctx.padding = x.shape, (x.dtype, weight.dtype), _padding.get()
+        return y
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    @once_differentiable  # what is saved was made here, so second derivatives would leave terms out
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
         (padded, w), wants, (x_dtype, w_dtype) = ctx.saved_tensors, ctx.needs_input_grad, ctx.dtypes
-        g = pad_rows(grad, grad.dtype)
-        dx = (g @ w)[: grad.numel() // grad.shape[-1]].view(ctx.shape).to(x_dtype) if wants[0] else None
+        dx = (g @ w)[: ctx.shape[:-1].numel()].view(ctx.shape).to(x_dtype) if wants[0] else None
         dw = (g.T @ padded).to(w_dtype) if wants[1] else None
-        db = (g.new_ones(1, len(g)) @ g)[0].to(w_dtype) if wants[2] else None  # faster than g.sum(0)
+        db = None
+        if wants[2]:  # a product is faster than a sum, but is counted
+            db = ((g.new_ones(1, len(g)) @ g)[0] if ctx.padding else g.sum(0)).to(w_dtype)
         return dx, dw, db, None
+
+
+USUAL = {torch.float32, torch.bfloat16, torch.float16}
+
+
+def _transformed() -> bool:
+    """Whether `torch.func` or derivatives in forward mode ask, which PyTorch's own functions answer."""
+    return torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -142,12 +155,14 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         (..., d_out), in autocast's dtype where autocast is on.
     """
     low = x.device.type == "cpu" and torch.is_autocast_enabled("cpu") and not torch.compiler.is_compiling()
-    # One product a token, as in decoding, is too small to be rounded up; what `torch.func` asks for is PyTorch's own.
-    small = x.numel() < ROWS * x.shape[-1] or torch._C._are_functorch_transforms_active()
-    if not low or small or x.dtype == torch.float64:
+    # One product a token, as in decoding, is too small to be rounded up.
+    if not low or x.numel() < ROWS * x.shape[-1] or {x.dtype, weight.dtype} - USUAL or _transformed():
         return F.linear(x, weight, bias)
     with torch.autocast("cpu", enabled=False):
-        return _LowPrecisionLinear.apply(x, weight, bias, torch.get_autocast_dtype("cpu"))
+        y = _LowPrecisionLinear.apply(x, weight, bias, torch.get_autocast_dtype("cpu"))
+    # Cut here: of what the function returned as a view, PyTorch would refuse a change in place.
+    rows = x.shape[:-1].numel()
+    return (y if len(y) == rows else y[:rows]).view(*x.shape[:-1], len(weight))
 
 
 class Linear(Undrawn, nn.Linear):
@@ -203,11 +218,12 @@ class Embedding(Undrawn, nn.Embedding):
 
 
 BITS = 15  # of resolution: the share dropped is p to the nearest 1/32768
+INTEGERS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 def _select(x: Tensor, keep: Tensor) -> Tensor:
     """x where `keep`, int16, has its bits set, and 0 elsewhere. `torch.where` or a product takes longer."""
-    size = {2: torch.int16, 4: torch.int32, 8: torch.int64}[x.element_size()]
+    size = INTEGERS[x.element_size()]
     return (x.contiguous().view(size) & keep.to(size)).view(x.dtype)
 
 
@@ -227,6 +243,8 @@ class _Drop(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         (keep,) = ctx.saved_tensors
+        if torch.is_grad_enabled():  # for second derivatives, which bits have none of
+            return torch.where(keep != 0, grad * ctx.scale, 0.0), None
         return _select(grad, keep).mul_(ctx.scale), None
 
 
@@ -246,6 +264,7 @@ class Dropout(nn.Module):
         """Any shape -> the same shape."""
         if not self.training or self.p == 0:
             return x
-        if x.device.type != "cpu" or torch.compiler.is_compiling():  # fused there already
-            return nn.functional.dropout(x, self.p)
+        elsewhere = x.device.type != "cpu" or torch.compiler.is_compiling()  # fused there already
+        if elsewhere or x.element_size() not in INTEGERS or _transformed():
+            return F.dropout(x, self.p)
         return _Drop.apply(x, self.p)
