@@ -240,9 +240,8 @@ def test_what_the_quick_product_cannot_do_is_refused_or_pytorchs_and_its_output_
     layer, x = drawn(Linear(24, 40, stream="l")), torch.randn(ROWS + 9, 24, requires_grad=True)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         nn.Sequential(layer, nn.ReLU(inplace=True))(x).sum().backward()
-        (slope,) = torch.autograd.grad(layer(x).float().square().sum(), x, create_graph=True)
-        with pytest.raises(RuntimeError, match="once_differentiable"):  # in silence the half would be missing
-            slope.square().sum().backward()
+        with pytest.raises(RuntimeError, match="create_graph=True would leave terms out"):
+            torch.autograd.grad(layer(x).sum(), x, create_graph=True)
         _, ahead = torch.func.jvp(layer, (x.detach(),), (torch.ones_like(x),))
         with forward_ad.dual_level():
             dual = layer(forward_ad.make_dual(x.detach(), torch.ones_like(x)))

@@ -17,7 +17,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd import forward_ad
-from torch.autograd.function import once_differentiable
 
 from reservoir.layers.arguments import check_number
 
@@ -106,9 +105,16 @@ def pad_rows(x: Tensor, dtype: torch.dtype) -> Tensor:
     if rows == len(x):
         return x.to(dtype)
     padded = x.new_empty(rows, x.shape[1], dtype=dtype)
-    padded[: len(x)] = x
-    padded[len(x) :] = 0
+    padded[: len(x)], padded[len(x) :] = x, 0
     return padded
+
+
+def check_once() -> None:
+    """Refuse second derivatives in a backward pass that uses what was made on the way there: terms would be missing."""
+    if torch.is_grad_enabled():
+        raise RuntimeError(
+            "create_graph=True would leave terms out here: compute with torch.nn.functional's functions"
+        )
 
 
 class _LowPrecisionLinear(torch.autograd.Function):
@@ -120,27 +126,20 @@ class _LowPrecisionLinear(torch.autograd.Function):
         y = padded @ w.T if bias is None else torch.addmm(bias.to(dtype), padded, w.T)
         wants = ctx.needs_input_grad
         ctx.save_for_backward(padded if wants[1] else None, w if wants[0] else None)
-        ctx.shape, ctx.dtypes, ctx.padding = x.shape, (x.dtype, weight.dtype), _padding.get()
+        ctx.shape, ctx.dtypes = x.shape, (x.dtype, weight.dtype)
         return y
 
     @staticmethod
-    @once_differentiable  # what is saved was made here, so second derivatives would leave terms out
     def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
+        check_once()
         (padded, w), wants, (x_dtype, w_dtype) = ctx.saved_tensors, ctx.needs_input_grad, ctx.dtypes
         dx = (g @ w)[: ctx.shape[:-1].numel()].view(ctx.shape).to(x_dtype) if wants[0] else None
         dw = (g.T @ padded).to(w_dtype) if wants[1] else None
-        db = None
-        if wants[2]:  # a product is faster than a sum, but is counted
-            db = ((g.new_ones(1, len(g)) @ g)[0] if ctx.padding else g.sum(0)).to(w_dtype)
+        db = g.sum(0).to(w_dtype) if wants[2] else None
         return dx, dw, db, None
 
 
 USUAL = {torch.float32, torch.bfloat16, torch.float16}
-
-
-def _transformed() -> bool:
-    """Whether `torch.func` or derivatives in forward mode ask, which PyTorch's own functions answer."""
-    return torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -155,8 +154,10 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         (..., d_out), in autocast's dtype where autocast is on.
     """
     low = x.device.type == "cpu" and torch.is_autocast_enabled("cpu") and not torch.compiler.is_compiling()
-    # One product a token, as in decoding, is too small to be rounded up.
-    if not low or x.numel() < ROWS * x.shape[-1] or {x.dtype, weight.dtype} - USUAL or _transformed():
+    small = x.numel() < ROWS * x.shape[-1]  # one product a token, as in decoding, is not worth rounding up
+    # What `torch.func` and derivatives in forward mode ask for is PyTorch's own, and so are other types.
+    asked = torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
+    if not low or small or asked or {x.dtype, weight.dtype} - USUAL:
         return F.linear(x, weight, bias)
     with torch.autocast("cpu", enabled=False):
         y = _LowPrecisionLinear.apply(x, weight, bias, torch.get_autocast_dtype("cpu"))
@@ -218,12 +219,11 @@ class Embedding(Undrawn, nn.Embedding):
 
 
 BITS = 15  # of resolution: the share dropped is p to the nearest 1/32768
-INTEGERS = {2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
 def _select(x: Tensor, keep: Tensor) -> Tensor:
     """x where `keep`, int16, has its bits set, and 0 elsewhere. `torch.where` or a product takes longer."""
-    size = INTEGERS[x.element_size()]
+    size = {2: torch.int16, 4: torch.int32, 8: torch.int64}[x.element_size()]
     return (x.contiguous().view(size) & keep.to(size)).view(x.dtype)
 
 
@@ -264,7 +264,7 @@ class Dropout(nn.Module):
         """Any shape -> the same shape."""
         if not self.training or self.p == 0:
             return x
-        elsewhere = x.device.type != "cpu" or torch.compiler.is_compiling()  # fused there already
-        if elsewhere or x.element_size() not in INTEGERS or _transformed():
+        # On a GPU and where it is compiled it is fused already, and of other sizes PyTorch says what it can drop.
+        if x.device.type != "cpu" or torch.compiler.is_compiling() or x.element_size() not in (2, 4, 8):
             return F.dropout(x, self.p)
         return _Drop.apply(x, self.p)

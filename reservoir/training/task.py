@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.layers.arguments import check_number
-from reservoir.layers.linear import ROWS, pad_rows
+from reservoir.layers.linear import ROWS, check_once, pad_rows
 
 Precision = Literal["fp32", "bf16"]
 
@@ -116,6 +116,7 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        check_once()
         grad_h, grad_w = ctx.saved_tensors
         return (
             None if grad_h is None else (grad_h * grad).to(ctx.dtypes[0]),
