@@ -1,7 +1,10 @@
 """Modules of others: named, drawn, frozen, masked, trained by their owners' loops, stored, and plain again."""
 
 import copy
+import math
 import os
+import pickle
+import shutil
 import subprocess
 import sys
 import warnings
@@ -40,6 +43,7 @@ from reservoir.weights import (
 )
 from reservoir.weights.files import read_header
 from reservoir.weights.initialisation import Constant, Identity, Normal, Orthogonal
+from reservoir.weights.storage import model_bytes
 from reservoir_lab import cost
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -436,6 +440,23 @@ def test_a_base_is_stored_as_a_reference(tmp_path, base):
         load(gpt2(), path, base=moved)
 
 
+def test_a_base_is_stored_as_a_whole_where_asked_or_where_its_folder_is_gone_unless_it_has_moved(
+    tmp_path, base
+):
+    def based() -> nn.Module:
+        return freeze(pretrained(transformers.GPT2LMHeadModel.from_pretrained(base), base))
+
+    model = based()
+    shutil.rmtree(base)
+    again = load(gpt2(), save(model, tmp_path / "m.safetensors"))
+    assert bits(again, "gpt2") == bits(model, "gpt2")
+    assert {origin_of(item).name for item in owned(again)} == {"pretrained"}
+    next(model.parameters()).data[0] += 1
+    for whole in (None, True):
+        with pytest.raises(WeightsError, match=r"is said to be of .* but is not what that gives"):
+            model_bytes(model, whole=whole)
+
+
 def test_a_base_that_the_model_was_not_loaded_from_is_refused(tmp_path, base):
     with pytest.raises(WeightsError, match=r"no parameter of the model is a tensor of .*: load it first"):
         pretrained(initialise(gpt2(), seed=3, rules={"*": Normal(1.0)}), base)
@@ -825,6 +846,42 @@ def test_a_second_mask_takes_the_place_of_the_first():
     supermask(model, keep=0.25, seed=0)
     assert (model[0].weight != 0).sum() == round(0.25 * model[0].weight.numel())
 
+    class Expert(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.zeros(3, 8, 8))
+
+    model = nn.ModuleDict({"expert": Expert(), "map": nn.Linear(8, 8)})
+    supermask(initialise(model, seed=0, rules={"expert.w": Normal(0.02)}), keep=0.5, by="weight", seed=0)
+    mark_trained(model)  # as all training does
+    supermask(model, keep=0.25, by="weight", seed=0)
+    assert (model["expert"].w != 0).sum() == 48 and not report(model).unmasked
+
+
+def test_what_is_masked_in_a_copy_stays_as_it_is_in_the_original():
+    model = supermask(initialise(nn.LSTM(3, 4), seed=0), keep=0.5, patterns="*ih*", seed=0).eval()
+    x = torch.linspace(-1, 1, 30).view(5, 2, 3)
+    before, copied = model(x)[0], copy.deepcopy(model)
+    supermask(copied, keep=0.5, patterns="*hh*", seed=0)
+    assert torch.equal(model(x)[0], before) and not torch.equal(copied(x)[0], before)
+
+
+def test_memory_that_nobody_has_filled_is_drawn_as_any_other():
+    def blank(device: str | None = None) -> nn.Module:
+        return nn.Sequential(nn.Linear(4, 4, device=device), nn.LayerNorm(4, device=device))
+
+    unfilled = blank("meta").to_empty(device="cpu")
+    for parameter in unfilled.parameters():  # as fresh memory mostly is
+        nn.init.zeros_(parameter)
+    drawn, expected = initialise(unfilled, seed=0).state_dict(), initialise(blank(), seed=0).state_dict()
+    assert all(torch.equal(drawn[name], tensor) for name, tensor in expected.items())
+    model = blank()
+    nn.init.zeros_(model[0].weight)
+    with pytest.raises(ValueError, match=r"rules=\{'0.weight': Constant") as error:
+        initialise(model, seed=0)
+    assert "0.weight is zero everywhere" in str(error.value)
+    initialise(model, seed=0, rules={"0.weight": Constant(0.0)})
+
 
 @pytest.mark.parametrize(
     ("norm", "later"), [("weight_norm", False), ("spectral_norm", False), ("spectral_norm", True)]
@@ -893,6 +950,16 @@ def test_a_report_says_what_the_file_holds_to_the_byte(tmp_path):
     assert "but they cannot be: transformer.wte.weight is said to be drawn" in report(model).summary()
     with torch.device("meta"):
         assert "0 bytes to store, its list of contents and buffers aside" in report(freeze(cnn())).summary()
+
+
+def test_a_report_is_of_the_model_as_it_was_and_can_be_kept(tmp_path):
+    model = drawn("cnn")
+    found = report(model)
+    text = found.summary()
+    assert freeze(model) and pickle.loads(pickle.dumps(found)).summary() == text
+    masks = supermask(drawn("cnn"), keep=0.5, seed=0)
+    next(p for name, p in masks.named_parameters() if "scores" in name).data.fill_(math.nan)
+    assert "but they cannot be: " in str(report(masks))
 
 
 def test_layers_of_two_sizes_are_masked_under_compilation_as_without_it():

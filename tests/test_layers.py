@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
+from torch.autograd import forward_ad
 from torch.utils.flop_counter import FlopCounterMode
 
 from reservoir.layers import (
@@ -24,7 +25,7 @@ from reservoir.layers import (
     attend,
     sinusoids,
 )
-from reservoir.layers.linear import ROWS, linear
+from reservoir.layers.linear import ROWS, linear, unpadded
 from reservoir.layers.mixing import softmax
 from reservoir.models import LanguageModelConfig
 from reservoir.weights import initialise
@@ -235,6 +236,32 @@ def test_a_frozen_weight_costs_no_product_in_bf16():
     )
 
 
+def test_what_the_quick_product_cannot_do_is_refused_or_pytorchs_and_its_output_can_be_changed():
+    layer, x = drawn(Linear(24, 40, stream="l")), torch.randn(ROWS + 9, 24, requires_grad=True)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        nn.Sequential(layer, nn.ReLU(inplace=True))(x).sum().backward()
+        with pytest.raises(RuntimeError, match="create_graph=True would leave terms out"):
+            torch.autograd.grad(layer(x).sum(), x, create_graph=True)
+        _, ahead = torch.func.jvp(layer, (x.detach(),), (torch.ones_like(x),))
+        with forward_ad.dual_level():
+            dual = layer(forward_ad.make_dual(x.detach(), torch.ones_like(x)))
+            assert torch.equal(forward_ad.unpack_dual(dual).tangent, ahead)
+        with pytest.raises(RuntimeError):  # as autocast, which rounds no complex numbers
+            linear(x.detach().to(torch.complex64), layer.weight, layer.bias)
+
+
+def test_counting_adds_no_operation_and_may_end_before_the_way_back():
+    def run(rows, product):
+        x, weight, bias = (torch.randn(*size, requires_grad=True) for size in ((rows, 24), (40, 24), (40,)))
+        with FlopCounterMode(display=False) as counter:
+            with unpadded(), torch.autocast("cpu", dtype=torch.bfloat16):
+                y = product(x, weight, bias)
+            y.sum().backward()
+        return counter.get_total_flops()
+
+    assert run(ROWS + 9, linear) == run(ROWS + 9, F.linear)
+
+
 def test_stacked_blocks_must_divide_the_rows():
     with pytest.raises(ValueError, match="d_out must be a multiple of blocks=3, got 10"):
         Linear(4, 10, stream="l", blocks=3)
@@ -272,6 +299,16 @@ def test_dropout_passes_gradients_where_it_passed_values():
     kept = y != 0
     torch.testing.assert_close(y, x * kept / 0.6)
     torch.testing.assert_close(grad, 3 * kept / 0.6)
+
+
+def test_dropout_has_second_derivatives_and_names_the_type_that_it_has_no_bits_for():
+    x = torch.randn(300, requires_grad=True)
+    y = Dropout(0.5).train()(x)
+    (slope,) = torch.autograd.grad((y**3).sum(), x, create_graph=True)
+    (bend,) = torch.autograd.grad(slope.sum(), x)
+    torch.testing.assert_close(bend, 6 * x.detach() * 8 * (y != 0))
+    with pytest.raises(NotImplementedError, match="ComplexDouble"):  # as PyTorch, which says of what
+        Dropout(0.5).train()(torch.ones(300, dtype=torch.complex128))
 
 
 def test_dropout_draws_anew_each_time_and_again_from_the_same_seed():

@@ -145,3 +145,10 @@ def test_nothing_is_differentiated_where_nothing_moves(monkeypatch):
     assert not loss.requires_grad and torch.equal(loss, nll)
     loss, nll = smoothed_cross_entropy(hidden, weight, target, padding=PADDING)
     assert loss.requires_grad and not nll.requires_grad
+
+
+def test_second_derivatives_are_refused_instead_of_being_halved():
+    hidden, weight, target = problem()
+    loss, _ = smoothed_cross_entropy(hidden, weight, target, padding=PADDING)
+    with pytest.raises(RuntimeError, match="create_graph=True would leave terms out"):
+        torch.autograd.grad(loss, hidden, create_graph=True)

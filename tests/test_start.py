@@ -12,10 +12,12 @@ from reservoir.weights import (
     Pretrained,
     Seeded,
     initialise,
+    load,
     origin_of,
     owned,
     recorded_origin,
     report,
+    save,
 )
 from reservoir.weights.storage import model_bytes
 from reservoir_lab import recipes
@@ -79,7 +81,7 @@ def test_the_vocabulary_is_the_other_runs_even_where_no_tensor_is_taken(source):
         assert build(recipes.get(f"embeddings/{row}", scale="smoke"))[1].vocabulary.tokens == words
 
 
-def test_a_frozen_pretrained_table_never_moves_and_costs_a_reference(source):
+def test_a_frozen_pretrained_table_never_moves_and_costs_a_reference(source, tmp_path):
     run = short("embeddings/pretrained")
     record = execute(run)
     learned = by_stream(load_trained(source)[0])["embedding"].parameter
@@ -89,6 +91,9 @@ def test_a_frozen_pretrained_table_never_moves_and_costs_a_reference(source):
     assert (row.origin, row.moves, row.stored_bytes) == ("pretrained", False, 0)
     assert "embedding" not in load_file(path_of(run).with_suffix(".safetensors"))
     assert record.begun_with == [origin_of(by_stream(model)["embedding"]).checkpoint]
+    # Saved for others it holds the table, since there is no folder that they could be told of.
+    again = load(type(model)(model.config), save(model, tmp_path / "m.safetensors"))
+    assert torch.equal(by_stream(again)["embedding"].parameter, learned)
 
 
 def test_a_pretrained_table_that_moves_on_is_stored_and_the_record_still_says_where_it_began(source):

@@ -110,6 +110,18 @@ def test_the_digest_covers_what_lies_next_to_a_file_and_whose_it_is(tmp_path, te
     assert read_contents(put(made(), tmp_path, metadata={text: "ours"})).digest != before
 
 
+def test_a_mask_that_the_model_is_built_with_gives_way_to_the_files(tmp_path):
+    path = put(made(), tmp_path)
+
+    def build():
+        return supermask(initialise(Normalised(), seed=1), keep=0.5, seed=0)
+
+    again = load_model(read_contents(path), build)
+    assert again.state_dict().keys() == Normalised().state_dict().keys()
+    for name, tensor in load(Normalised(), path).state_dict().items():
+        assert torch.equal(again.state_dict()[name], tensor)
+
+
 def test_nothing_larger_than_was_asked_for_is_built(tmp_path):
     path = put(made(), tmp_path)
     with pytest.raises(

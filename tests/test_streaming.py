@@ -149,6 +149,14 @@ def test_layers_of_every_kind_can_draw_their_weights_while_they_are_used(tmp_pat
         assert torch.equal(module.effective_weight(), maps[module.stream].effective_weight())
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64, torch.complex64])
+def test_what_is_not_drawn_as_fp32_numbers_is_kept_whole(dtype):
+    layer = initialise(Linear(4, 3, stream="l").to(dtype), seed=0).requires_grad_(False)
+    model = draw_lazily(torch.nn.Sequential(layer))
+    x = torch.ones(2, 4, dtype=dtype)
+    assert model[0] is layer and torch.equal(model(x), layer(x))
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_models_of_every_class_can_draw_their_weights_while_they_are_used(tmp_path, name):
     folder = save_pretrained(freeze(MODELS[name](), Freeze(patterns=("*",))), tmp_path / "model")

@@ -6,6 +6,7 @@ import pytest
 
 from reservoir.files import locked
 from reservoir.training import TrainingError
+from reservoir.weights import Freeze
 from reservoir_lab.launch.cli import main
 from reservoir_lab.launch.looking import alone
 from reservoir_lab.recipes import bench
@@ -81,6 +82,15 @@ def test_what_is_built_differently_or_dropped_by_chance_is_refused():
     (model,), _, _ = build_all(dropped)
     with pytest.raises(ValueError, match="trained alone"):
         Stack([model])
+    (shared,) = [run.evolve(model={"layer_drop": 0.4, "share_layers": True}) for run in dropped]
+    models, tasks, _ = build_all([shared.evolve(model={"dropout": 0.0})])
+    with pytest.raises(ValueError, match="share their weights are trained alone"):
+        Stack(models)
+    assert alone(shared.evolve(model={"dropout": 0.0}))
+    how = {"optimisers": [shared.optimiser], "budget": shared.budget, "seeds": SEEDS[:1]}
+    models, _, _ = build_all(runs_of("circle", "trained")[:1])
+    with pytest.raises(ValueError, match="after must be from 1 to"):
+        train_together(models, tasks, **how, late=Freeze(True, after=shared.budget.steps))
     runs = [registry.get(f"bench/circle/{row}", scale="smoke") for row in ("trained", "half")]
     with pytest.raises(ValueError, match="seed and lr alone"):
         execute_together(runs)

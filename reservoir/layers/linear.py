@@ -16,6 +16,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.autograd import forward_ad
 
 from reservoir.layers.arguments import check_number
 
@@ -108,8 +109,16 @@ def pad_rows(x: Tensor, dtype: torch.dtype) -> Tensor:
     return padded
 
 
+def check_once() -> None:
+    """Refuse second derivatives in a backward pass that uses what was made on the way there: terms would be missing."""
+    if torch.is_grad_enabled():
+        raise RuntimeError(
+            "create_graph=True would leave terms out here: compute with torch.nn.functional's functions"
+        )
+
+
 class _LowPrecisionLinear(torch.autograd.Function):
-    """`x Wᵀ + b` in bf16 on a CPU, as autocast has it, with the rows rounded up on the way back as well."""
+    """`x Wᵀ + b` in bf16 on a CPU, as autocast has it, with the rows rounded up: (…, d_in) -> (rows, d_out)."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> Tensor:
@@ -118,16 +127,19 @@ class _LowPrecisionLinear(torch.autograd.Function):
         wants = ctx.needs_input_grad
         ctx.save_for_backward(padded if wants[1] else None, w if wants[0] else None)
         ctx.shape, ctx.dtypes = x.shape, (x.dtype, weight.dtype)
-        return y[: x.numel() // x.shape[-1]].view(*x.shape[:-1], len(weight))
+        return y
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
+        check_once()
         (padded, w), wants, (x_dtype, w_dtype) = ctx.saved_tensors, ctx.needs_input_grad, ctx.dtypes
-        g = pad_rows(grad, grad.dtype)
-        dx = (g @ w)[: grad.numel() // grad.shape[-1]].view(ctx.shape).to(x_dtype) if wants[0] else None
+        dx = (g @ w)[: ctx.shape[:-1].numel()].view(ctx.shape).to(x_dtype) if wants[0] else None
         dw = (g.T @ padded).to(w_dtype) if wants[1] else None
-        db = (g.new_ones(1, len(g)) @ g)[0].to(w_dtype) if wants[2] else None  # faster than g.sum(0)
+        db = g.sum(0).to(w_dtype) if wants[2] else None
         return dx, dw, db, None
+
+
+USUAL = {torch.float32, torch.bfloat16, torch.float16}
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -142,12 +154,16 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         (..., d_out), in autocast's dtype where autocast is on.
     """
     low = x.device.type == "cpu" and torch.is_autocast_enabled("cpu") and not torch.compiler.is_compiling()
-    # One product a token, as in decoding, is too small to be rounded up; what `torch.func` asks for is PyTorch's own.
-    small = x.numel() < ROWS * x.shape[-1] or torch._C._are_functorch_transforms_active()
-    if not low or small or x.dtype == torch.float64:
+    small = x.numel() < ROWS * x.shape[-1]  # one product a token, as in decoding, is not worth rounding up
+    # What `torch.func` and derivatives in forward mode ask for is PyTorch's own, and so are other types.
+    asked = torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
+    if not low or small or asked or {x.dtype, weight.dtype} - USUAL:
         return F.linear(x, weight, bias)
     with torch.autocast("cpu", enabled=False):
-        return _LowPrecisionLinear.apply(x, weight, bias, torch.get_autocast_dtype("cpu"))
+        y = _LowPrecisionLinear.apply(x, weight, bias, torch.get_autocast_dtype("cpu"))
+    # Cut here: of what the function returned as a view, PyTorch would refuse a change in place.
+    rows = x.shape[:-1].numel()
+    return (y if len(y) == rows else y[:rows]).view(*x.shape[:-1], len(weight))
 
 
 class Linear(Undrawn, nn.Linear):
@@ -227,6 +243,8 @@ class _Drop(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         (keep,) = ctx.saved_tensors
+        if torch.is_grad_enabled():  # for second derivatives, which bits have none of
+            return torch.where(keep != 0, grad * ctx.scale, 0.0), None
         return _select(grad, keep).mul_(ctx.scale), None
 
 
@@ -246,6 +264,7 @@ class Dropout(nn.Module):
         """Any shape -> the same shape."""
         if not self.training or self.p == 0:
             return x
-        if x.device.type != "cpu" or torch.compiler.is_compiling():  # fused there already
-            return nn.functional.dropout(x, self.p)
+        # On a GPU and where it is compiled it is fused already, and of other sizes PyTorch says what it can drop.
+        if x.device.type != "cpu" or torch.compiler.is_compiling() or x.element_size() not in (2, 4, 8):
+            return F.dropout(x, self.p)
         return _Drop.apply(x, self.p)

@@ -80,7 +80,7 @@ def model_files(
     kind, config = type(model).__name__, getattr(model, "config", None)
     if kind not in MODELS or not isinstance(config, ModelConfig):
         raise WeightsError(f"a model must be one of {', '.join(MODELS)} to be stored, got {kind}")
-    made_of = report(model)
+    made_of = report(model, file=False)
     described = {
         "format": FORMAT,
         "model": kind,

@@ -262,7 +262,7 @@ class Training:
                 handler.training = self
             self.each("begin")
             self.cpu_before = self.history.cpu_seconds * self.world.main - time.process_time()
-            made_of = report(self.model)
+            made_of = report(self.model, file=False)
             step = self.history.step
             self.tell(events.Started(self.name, step, self.budget.steps, made_of.trainable, made_of.total))
             self.model.train()

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.layers.arguments import check_number
-from reservoir.layers.linear import ROWS, pad_rows
+from reservoir.layers.linear import ROWS, check_once, pad_rows
 
 Precision = Literal["fp32", "bf16"]
 
@@ -116,14 +116,10 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-        grad_h, grad_w = ctx.saved_tensors
-        return (
-            None if grad_h is None else (grad_h * grad).to(ctx.dtypes[0]),
-            None if grad_w is None else (grad_w * grad).to(ctx.dtypes[1]),
-            None,
-            None,
-            None,
-        )
+        check_once()
+        found = zip(ctx.saved_tensors, ctx.dtypes, strict=True)
+        dh, dw = (None if g is None else (g * grad).to(dtype) for g, dtype in found)
+        return dh, dw, None, None, None
 
 
 def smoothed_cross_entropy(

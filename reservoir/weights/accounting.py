@@ -27,7 +27,7 @@ from __future__ import annotations
 import copy
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Literal, NamedTuple, TypeVar, cast
 
@@ -80,12 +80,13 @@ class Report:
 
     Args:
         unmasked: matrices of a masked model that no mask can reach: positions and what only its owner's code drew.
-        file: the size of what `save` would write, buffers and list of contents included; counted when it is asked for.
+        file: what the summary says of the file that `save` would write: its size, buffers and list of contents
+            included, or why there would be none, as it was when the report was made.
     """
 
     rows: tuple[Row, ...]
     unmasked: tuple[str, ...] = ()
-    file: Callable[[], int | None] = field(default=lambda: None, compare=False, repr=False)
+    file: str = field(default=", its list of contents and buffers aside", compare=False, repr=False)
 
     @property
     def weights(self) -> int:
@@ -143,17 +144,10 @@ class Report:
         missing = any(row.origin == UNINITIALISED for row in self.rows)
         return (
             f"{self.total:,} parameters{parts}, {self.trainable:,} of them move ({share:.1%}){unused};"
-            f" {self.stored_bytes:,} bytes to store{self._in_a_file()}"
+            f" {self.stored_bytes:,} bytes to store{self.file}"
             + (f"; no mask can reach {', '.join(self.unmasked)}" if self.unmasked else "")
             + (UNKNOWN if missing else "")
         )
-
-    def _in_a_file(self) -> str:
-        try:
-            size = self.file()
-        except WeightsError as error:
-            return f", but they cannot be: {error}"
-        return ", its list of contents and buffers aside" if size is None else f", {size:,} as a file"
 
     def __str__(self) -> str:
         return f"{self.frame().to_string(index=False)}\n{self.summary()}"
@@ -162,8 +156,12 @@ class Report:
         return f"{self.frame().to_html(index=False)}<p>{self.summary()}</p>"
 
 
-def report(model: nn.Module) -> Report:
+def report(model: nn.Module, *, file: bool = True) -> Report:
     """What any module is made of; the meta device will do.
+
+    Args:
+        file: whether to count what `save` would write, which draws all that a seed gives; not done on the meta device
+            or beyond 2²⁶ numbers, which take seconds.
 
     Raises:
         ValueError: two parameters have the same name.
@@ -171,11 +169,12 @@ def report(model: nn.Module) -> Report:
     uses = Counter(id(item.parameter) for item in owned(model, tied=True))
     rows = (*(_row(item, uses) for item in owned(model)), *_masks(model), *_transforms(bare(model)))
     left = tuple(f"{item.path} {tuple(item.parameter.shape)}" for item in unmasked(model))
-    # Nothing is made of a model on the meta device, or of one that takes seconds.
-    small = sum(row.parameters for row in rows) <= 2**26 and not any(
-        one.is_meta for one in model.parameters()
-    )
-    return Report(rows, left, lambda: len(model_bytes(model)) if small else None)
+    if not file or sum(row.parameters for row in rows) > 2**26 or any(p.is_meta for p in model.parameters()):
+        return Report(rows, left)
+    try:
+        return Report(rows, left, f", {len(model_bytes(model)):,} as a file")
+    except (WeightsError, ValueError) as error:  # of a mask whose scores have diverged, for instance
+        return Report(rows, left, f", but they cannot be: {error}")
 
 
 def mask_bytes(n: int, k: int) -> int:

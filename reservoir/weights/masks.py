@@ -41,7 +41,7 @@ class Mask:
         by: "magnitude" keeps the weights whose scores are largest in magnitude, as the released code of the one-layer
             paper does, and that of Ramanujan et al. (2020); "score" those whose scores are largest, as both papers'
             formulas read; "weight" those that are largest themselves (Han et al. 2015).
-        patterns: over names of linear maps, convolutions and embeddings, such as "encoder.*".
+        patterns: over names of what can be masked (`supermask`), such as "encoder.*".
         drawn: what a masked weight is drawn as: "as-trained", or a key of `MASKED_DRAWS`.
         scaled: whether weights are drawn √(1 / keep) times as large, so that sums keep their variance.
     """
@@ -160,7 +160,10 @@ def masked(scores: Tensor, weight: Tensor, keep: float, *, by: By) -> Tensor:
 
 
 def supermask(model: nn.Module, plan: Mask | None = None, *, seed: int, **fields: Any) -> nn.Module:
-    """Mask linear maps, convolutions and embeddings of any module, and return it.
+    """Mask the matrices of any module, and return it.
+
+    Those are linear maps, convolutions, tables of embeddings, matrices of recurrent layers, and what a seed has drawn
+    as matrices for modules that are none of torch's, such as the experts of a mixture.
 
     Maps that share a weight get masks of their own, as the depths of a shared layer do. An output that is tied to a
     masked table of embeddings shares its mask as well, whether or not a pattern names it.
@@ -184,7 +187,7 @@ def supermask(model: nn.Module, plan: Mask | None = None, *, seed: int, **fields
             f"supermask takes a plan or its fields, got both: put {', '.join(fields)} into the plan"
         )
     found = maskable(model)
-    wanted = chosen(found, patterns=plan.patterns, what="linear map and no embedding")
+    wanted = chosen(found, patterns=plan.patterns, what="matrix that can be masked")
     learned = [item.path for item in wanted if isinstance(item.mask, Supermask)]
     if learned and (plan.keep == 1 or plan.by == "weight"):
         raise ValueError(f"{learned[0]} has a mask that is being learned: build the model again")
@@ -241,11 +244,7 @@ def places(model: nn.Module) -> Sequence[Owned]:
 
 
 def maskable(model: nn.Module) -> Sequence[Owned]:
-    """The weights that a mask chooses among, at each of their places.
-
-    Tensors of modules that are none of torch's are among them if a seed has drawn them as matrices, such as the experts
-    of a mixture.
-    """
+    """The weights that a mask chooses among (`supermask` says which), at each of their places."""
     return [
         item
         for item in places(model)
@@ -258,7 +257,8 @@ def _is_matrix(item: Owned) -> bool:
     origin, recurrent = recorded_origin(item), isinstance(item.module, nn.RNNBase | nn.RNNCellBase)
     named = is_known(item.module) or explicit(item.module) is not None or NAMED.search(item.attribute)
     drawn = not named and isinstance(origin, Seeded) and origin.initialisation.random
-    return item.parameter.ndim > 1 and (recurrent or drawn)
+    # Where there is a mask already, training or loading may have changed what is recorded since.
+    return item.mask is not None or (item.parameter.ndim > 1 and (recurrent or drawn))
 
 
 def unmasked(model: nn.Module) -> list[Owned]:
@@ -284,7 +284,8 @@ def materialise(model: nn.Module) -> nn.Module:
     """Return a copy of a module with plain weights: masks are multiplied in, and nothing of this library is left in it.
 
     `torch.export` takes the copy, `torch.save` stores it, and its state dict fits the module that its owner's code
-    builds. Layers of `reservoir.layers` remain what they are, without masks.
+    builds. Layers of `reservoir.layers` remain what they are, without masks. Torch's parametrizations of a masked
+    weight, such as a spectral norm, are multiplied in as well and gone.
 
     Args:
         model: any module; it stays as it is.

@@ -83,6 +83,8 @@ class Owned(NamedTuple):
         if isinstance(self.module, Linear | Embedding):
             self.module.mask = mask
             return
+        if parametrize.is_parametrized(self.module):
+            self._separate()
         old, chain = self.mask, cast(nn.ModuleList, self.chain)
         if old is not None and mask is not None:
             chain[list(chain).index(old)] = mask
@@ -101,10 +103,13 @@ class Owned(NamedTuple):
 
     def strip(self) -> None:
         """Take off the mask and whatever else parametrizes the weights."""
-        # A deep copy shares the class, and torch would take the weight from the original too.
+        self._separate()
+        parametrize.remove_parametrizations(self.module, self.attribute, leave_parametrized=False)
+
+    def _separate(self) -> None:
+        """Give the module a class of its own: a deep copy shares torch's, which would change the original too."""
         kind = type(self.module)
         self.module.__class__ = type(kind.__name__, kind.__bases__, dict(kind.__dict__))
-        parametrize.remove_parametrizations(self.module, self.attribute, leave_parametrized=False)
 
     @property
     def chain(self) -> Sequence[nn.Module]:

@@ -409,12 +409,15 @@ def ask_owners(model: nn.Module, seed: int) -> Iterator[dict[str, Tensor]]:
         yield {item.path: item.parameter.detach().clone() for item in owned(copied)}
 
 
-def start_of(item: Owned, seed: int, scheme: Scheme, said: Sequence[Tensor], ask: bool) -> Seeded | Tensor:
+def start_of(
+    item: Owned, seed: int, scheme: Scheme, said: Sequence[Tensor], ask: bool, filled: bool
+) -> Seeded | Tensor:
     """What a parameter is before training: drawn by the scheme, a constant, or what its owner's code makes of it.
 
     Args:
         said: what its owner sets it to under two seeds, if anything.
         ask: whether the owner is heard about torch's layers, too.
+        filled: whether the numbers that are there are anybody's.
 
     Raises:
         ValueError: nobody knows, or it is zero where a draw would undo that.
@@ -427,7 +430,7 @@ def start_of(item: Owned, seed: int, scheme: Scheme, said: Sequence[Tensor], ask
     found = scheme.named(item)
     if found is None and explicit(item.module) is None and (ask or not known):
         found = scheme.usual(item)
-        now = constant(parameter) if parameter.numel() > 1 else None
+        now = constant(parameter) if filled and parameter.numel() > 1 else None
         if said and not said[0].isnan().any():
             if torch.equal(*said):
                 value = constant(said[0])
@@ -441,7 +444,7 @@ def start_of(item: Owned, seed: int, scheme: Scheme, said: Sequence[Tensor], ask
         elif parameter.ndim == 1 and now is not None:
             found = Constant(now)
         if known and parameter.ndim > 1 and now == 0 and found is not None and found.random:
-            alike = "*." + ".".join(path.split(".")[-3:])
+            alike = path if path.count(".") < 3 else "*." + ".".join(path.split(".")[-3:])
             raise ValueError(
                 f"{path} is zero everywhere, as its owner wants it or as nothing has filled it yet: rules={{{alike!r}:"
                 " Constant(0.0)}, of reservoir.weights.initialisation, keeps zeros, scheme=Scheme() draws every map"
@@ -507,7 +510,9 @@ def initialise(
     items = [item._replace(stream=item.path) for item in items]
     others = any(not is_known(item.module) and explicit(item.module) is None for item in items)
     said = list(ask_owners(model, checked_seed(seed))) if ask or others else []
-    starts = [start_of(item, seed, scheme, [one[item.path] for one in said], ask) for item in items]
+    # Memory that nobody has filled, as after `to_empty`, is zero in all tensors, norms included.
+    filled = any(constant(item.parameter) != 0 for item in everything)
+    starts = [start_of(item, seed, scheme, [one[item.path] for one in said], ask, filled) for item in items]
     for item, start in zip(items, starts, strict=True):
         if isinstance(start, Seeded):
             draw_into(item, start)

@@ -149,7 +149,7 @@ class StoredModel(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """The digest of all that the file has, gives or lies next to, by which it can be referred to."""
+        """The digest of the whole, by which it can be referred to, as the file says it; checked once it is loaded."""
         return self.metadata.get("digest", "")
 
     @property
@@ -190,8 +190,9 @@ def read_contents(path: Path) -> StoredModel:
 def save(model: nn.Module, path: Path | str) -> Path:
     """Write any module to one safetensors file, as small as the origins of its tensors allow.
 
-    What a seed gives back is not in the file, nor is a frozen tensor of a base (`pretrained`); what was trained and the
-    buffers are, and of a mask one bit for each weight. The file says its own digest and that of each tensor.
+    What a seed gives back is not in the file, nor is a frozen tensor of a base whose folder is there (`pretrained`);
+    what was trained and the buffers are, and of a mask one bit for each weight. The file says its own digest and that
+    of each tensor.
 
     Args:
         model: any module; what wraps it, such as `DistributedDataParallel` or `torch.compile`, is left out.
@@ -219,7 +220,7 @@ def model_bytes(
     metadata: Mapping[str, str] | None = None,
     *,
     dtype: torch.dtype | None = None,
-    whole: bool = False,
+    whole: bool | None = None,
 ) -> bytes:
     """Return the file of a model: what cannot be drawn again, and how to draw the rest.
 
@@ -227,7 +228,8 @@ def model_bytes(
         model: any module. Of masks that are being learned, the choice is stored and the scores are not.
         metadata: texts to put next to the tensors; those of `SIGNED` are covered by the file's digest.
         dtype: round parameters that are not drawn to this type; None keeps theirs.
-        whole: store the tensors of a base as well, so that the file stands alone.
+        whole: store the tensors of a base as well, so that the file stands alone. None does so where no folder holds
+            the base; False never, since the model that is filled with the file will hold them.
 
     Returns:
         a safetensors file, the same bytes for the same model.
@@ -306,7 +308,7 @@ def _check_storable(name: str, tensor: Tensor) -> None:
         raise WeightsError(f"{name} {what}")
 
 
-def _described(item: Owned, *, whole: bool = False) -> StoredTensor:
+def _described(item: Owned, *, whole: bool | None = None) -> StoredTensor:
     """What the file says of a parameter; without a digest where it is to hold the numbers.
 
     What moves is stored whole, whatever it started as.
@@ -314,7 +316,7 @@ def _described(item: Owned, *, whole: bool = False) -> StoredTensor:
     parameter, origin = item.parameter, recorded_origin(item)
     _check_storable(item.path, parameter)
     said: dict[str, Any] = {"shape": tuple(parameter.shape), "moves": parameter.requires_grad}
-    if isinstance(origin, Pretrained) and (whole or not origin.key):
+    if isinstance(origin, Pretrained) and not origin.key:
         return StoredReference(**said, digest="", checkpoint=origin.checkpoint)
     if parameter.requires_grad or not isinstance(origin, Seeded | Pretrained):
         return StoredTensor(**said, digest="")
@@ -332,6 +334,9 @@ def _described(item: Owned, *, whole: bool = False) -> StoredTensor:
         where = f"drawn from seed {origin.seed}"
     else:
         if origin.digest == tensor_digest(parameter):
+            here = Path(origin.checkpoint.rpartition("@")[0], "config.json").is_file()
+            if whole or (whole is None and not here):
+                return StoredReference(**said | {"dtype": None}, digest="", checkpoint=origin.checkpoint)
             return StoredReference(**said, digest=origin.digest, checkpoint=origin.checkpoint, key=origin.key)
         where = f"of {origin.checkpoint}"
     raise WeightsError(
@@ -369,8 +374,6 @@ def load(model: nn.Module, path: Path | str, *, base: Path | str | None = None) 
         for name, tensor in (parameters | state_buffers(model)).items():
             _check_storable(f"{stored.path}: {name} of the model", tensor)
         _check_fit(model, stored)
-        for item in places(model):
-            item.put(None)
         _fill(model, stored, base=None if base is None else Path(base))
     return model.eval()
 
@@ -479,8 +482,10 @@ def _holds(dtype: torch.dtype, stored: torch.dtype | None) -> bool:
 
 @torch.no_grad()
 def _fill(model: nn.Module, stored: StoredModel, *, base: Path | None = None, streamed: bool = False) -> None:
-    """Draw what is drawn, copy the rest, and put the masks in their places."""
+    """Draw what is drawn, copy the rest, and put the file's masks in the places of those that are there."""
     path, contents = stored.path, stored.contents
+    for item in places(model):
+        item.put(None)
     tensors = read_safetensors(path)[0] | _of_bases(model, stored, base)
 
     def checked(name: str, wanted: str, of: str = "") -> Tensor:
@@ -491,7 +496,7 @@ def _fill(model: nn.Module, stored: StoredModel, *, base: Path | None = None, st
             raise WeightsError(f"{path}: {name} {problem}")
         return tensors[name]
 
-    for item in owned(model):
+    for item in owned(model):  # without scores, since no mask is left
         said = contents.parameters[item.path]
         item.parameter.requires_grad_(said.moves)
         set_origin(item, said.origin)

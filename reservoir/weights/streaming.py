@@ -161,6 +161,7 @@ def streamable(item: Owned) -> bool:
         and not hasattr(item.module, "update")
         and item.attribute == "weight"
         and not item.parameter.requires_grad
+        and item.parameter.dtype == torch.float32  # as which tiles are drawn
         and isinstance(origin, Seeded)
         and origin.initialisation.elementwise(item.parameter.shape, blocks=origin.blocks) is not None
     )

@@ -295,7 +295,7 @@ def plan(run: Run, *, processes: int = 1, bf16: bool = True) -> Plan:
     if processes > whole.rows:
         raise ValueError(f"--gpus must be at most {whole.rows}, the rows of a batch; got {processes}")
     done = work(lambda: mine.loss(model))
-    made_of = report(model)
+    made_of = report(model, file=False)
     moving = made_of.trainable_all_rows  # rows without a gradient of their own take memory all the same
     low, batches = run.precision == "bf16" and bf16, run.budget.accumulate
     moments = MOMENTS[run.optimiser.name]

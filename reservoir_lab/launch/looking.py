@@ -129,7 +129,7 @@ def _done(tried: dict[float, list[dict[str, Any]]]) -> bool:
 def look(run: Run) -> dict[str, Any]:
     """Train and test one run, and say what came of it in a line."""
     model, task, corpus = build(run)
-    trainable = report(model).trainable
+    trainable = report(model, file=False).trainable
     try:
         history: History | TrainingError = train_run(run, model, task, name=run.recipe)
     except TrainingError as error:
@@ -142,7 +142,7 @@ def looking(runs: Sequence[Run]) -> Generator[None, None, list[dict[str, Any]]]:
     yield from begin_with(runs)
     models, tasks, corpora = build_all(runs)
     yield
-    trainable = report(models[0]).trainable
+    trainable = report(models[0], file=False).trainable
     histories = yield from training_of(runs, models, tasks)
     found = []
     for at, (run, history) in enumerate(zip(runs, histories, strict=True)):
@@ -282,8 +282,9 @@ class Failed(NamedTuple):
 
 
 def alone(run: Run) -> bool:
-    """Whether a run's seeds are trained one by one: each skips backward passes or numbers in other steps."""
-    return bool(run.skip.layers or getattr(run.model, "dropout", 0))
+    """Whether a run's seeds are trained one by one: each leaves out other things in other steps."""
+    tied = getattr(run.model, "share_layers", False) and getattr(run.model, "layer_drop", 0)
+    return bool(run.skip.layers or getattr(run.model, "dropout", 0) or tied)
 
 
 def spread(

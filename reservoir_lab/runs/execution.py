@@ -260,7 +260,7 @@ class Untrained(NamedTuple):
     @classmethod
     def of(cls, run: Run, model: nn.Module) -> Untrained:
         """What there is to know of a model that was built."""
-        return cls(building.stamp(run, model), building.references(model), report(model))
+        return cls(building.stamp(run, model), building.references(model), report(model, file=False))
 
 
 def record_run(

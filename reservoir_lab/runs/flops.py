@@ -97,7 +97,7 @@ def cost(model: nn.Module, loss: Callable[[], Tensor], *, moments: int = 2) -> d
     """
     moving = [parameter for parameter in model.parameters() if parameter.requires_grad]
     flops = count_products(lambda: torch.autograd.grad(loss(), moving, allow_unused=True))
-    found = report(model)
+    found = report(model, file=False)
     return {
         "flops": flops,
         "trainable": found.trainable,

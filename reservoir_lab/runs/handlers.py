@@ -285,10 +285,8 @@ class LateFreezing(Handler):
 
     def begin(self) -> None:
         """Freeze at once where those steps have been taken."""
-        steps, after = self.training.budget.steps, self.plan.after
-        if not 0 < after < steps:
-            raise ValueError(f"after must be from 1 to {steps - 1}, below budget.steps, got {after}")
-        if self.training.history.step >= after:
+        check_after(self.plan.after, self.training.budget.steps)
+        if self.training.history.step >= self.plan.after:
             self._freeze()
 
     def stepped(self, step: int) -> None:
@@ -306,6 +304,12 @@ class LateFreezing(Handler):
             parameter.grad = None
             optimiser.state.pop(parameter, None)
         return sum(p.numel() for p in stopped)
+
+
+def check_after(after: int, steps: int) -> None:
+    """Refuse to freeze after a number of steps that training does not reach."""
+    if not 0 < after < steps:
+        raise ValueError(f"after must be from 1 to {steps - 1}, below budget.steps, got {after}")
 
 
 class Compiled(Handler):

@@ -51,7 +51,7 @@ def store(
     if run.base:
         files: dict[Path, Any] = {folder: _folder_files(run, model, task, corpus, record)}
     else:
-        files = {building.weights_path(run): model_bytes(model, {"identity": identity})}
+        files = {building.weights_path(run): model_bytes(model, {"identity": identity}, whole=False)}
     files[path] = record.to_bytes(path)
 
     def outdate() -> None:

@@ -37,7 +37,7 @@ from reservoir.weights.masks import FixedMask, Supermask, masked, materialise
 from reservoir_lab.runs.building import missing_sources, model_of, task_of
 from reservoir_lab.runs.computation import OnPuzzle
 from reservoir_lab.runs.execution import Busy, Untrained, record_run
-from reservoir_lab.runs.handlers import batch_flops
+from reservoir_lab.runs.handlers import batch_flops, check_after
 from reservoir_lab.runs.provenance import check_settled
 from reservoir_lab.runs.records import RESULTS_ADVICE, Record, path_of, recorded
 from reservoir_lab.runs.run import Run
@@ -48,8 +48,10 @@ Result = TypeVar("Result")
 KNOWN = 128  # tasks whose batches a process keeps, since other rows learn from the same
 
 
-def read_both_ways(layer: BiGRU, x: Tensor, mask: None = None) -> Tensor:
+def read_both_ways(layer: BiGRU, x: Tensor, mask: Tensor | None = None) -> Tensor:
     """What a `BiGRU` computes, (batch, length, d_model) -> same, in products that can be made for many at once."""
+    if mask is not None:
+        raise ValueError("a BiGRU is computed for many models where nothing is padding, got a mask")
     found = []
     for end, order in (("", 1), ("_reverse", -1)):
         w, u, b, c = (
@@ -100,6 +102,9 @@ class Stack(nn.Module):
         self.plain = materialise(first).train()
         paths, self.chances = {part: path for path, part in self.plain.named_modules()}, {}
         part: Any
+        # What is tied has one name, so all depths would rest with the first.
+        if dropping(first) and getattr(getattr(first, "config", None), "share_layers", False):
+            raise ValueError("models that leave out layers and share their weights are trained alone")
         for part in dropping(self.plain):
             for layer in part.layers:
                 self.chances[paths[layer]] = vars(part)["layer_drop"]
@@ -326,6 +331,8 @@ def training(
 ) -> Generator[None, None, list[History | TrainingError]]:
     """`train_together` in pieces: each `next` starts some steps and does not wait for a GPU to have made them."""
     _check(optimisers, budget)
+    if late is not None:
+        check_after(late.after, budget.steps)
     for model in models:
         mark_trained(model)
     cost = _cost(models[0], tasks[0])
