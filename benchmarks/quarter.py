@@ -27,11 +27,12 @@ from typing import Any
 import torch
 
 from benchmarks import steps
+from benchmarks.crowd import Failed, Job, spread
 from benchmarks.measure import Settings
 from reservoir.training import TrainingError
 from reservoir.weights.files import digest
 from reservoir_lab.launch import looking
-from reservoir_lab.launch.looking import Failed, Job, alone, spread
+from reservoir_lab.launch.looking import alone
 from reservoir_lab.recipes import bench, text
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import build

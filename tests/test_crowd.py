@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks import quarter
+from benchmarks.crowd import Failed, Job, spread
 from reservoir_lab.launch import looking
-from reservoir_lab.launch.looking import Failed, Job, alone, spread
+from reservoir_lab.launch.looking import alone
 from reservoir_lab.recipes import bench
 from reservoir_lab.runs import provenance, registry
 
@@ -40,7 +41,7 @@ def test_a_process_ends_although_jobs_are_left(tmp_path):
     """More jobs than a pipe holds: who ends would wait for somebody to take them."""
     program = tmp_path / "many.py"
     program.write_text(
-        "from reservoir_lab.launch.looking import Job, spread, sweep\n"
+        "from benchmarks.crowd import Job, spread\nfrom reservoir_lab.launch.looking import sweep\n"
         "if __name__ == '__main__':\n"
         "    jobs = [Job(sweep, ('x' * 1000, 'smoke'))] * 2000\n"
         "    print(list(spread(jobs, device='cpu', processes=1, ways=1, until=0)))\n"

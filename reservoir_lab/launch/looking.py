@@ -3,10 +3,6 @@
 `python -m reservoir_lab.launch.looking` runs what is missing in `data/bench/looking.jsonl`, a line a run, and writes
 the rate that is best for each row to `data/bench/rates.json`. It can be cut off and started again at any time. Every
 row is tried at five rates from 3e-4 to 3e-2, and at more where the best is the first or the last.
-
-`spread` does such work in several processes, which each train several groups of seeds in turn, as a GPU wants them:
-while one group's steps are being computed, the processor draws data and weights for the next. What cannot be trained
-together is trained alone, on the processors that are left.
 """
 
 from __future__ import annotations
@@ -14,19 +10,12 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
-import queue
 import statistics
 import time
-import traceback
 from collections import defaultdict
-from collections.abc import Callable, Generator, Sequence
-from contextlib import nullcontext
+from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import torch
-from torch import multiprocessing
+from typing import Any
 
 from reservoir.datasets.shipped import shipped
 from reservoir.files import atomic_write
@@ -38,14 +27,12 @@ from reservoir_lab.runs.building import build, task_of
 from reservoir_lab.runs.execution import train_run
 from reservoir_lab.runs.registry import Scale
 from reservoir_lab.runs.run import Run
-from reservoir_lab.runs.together import begin_with, build_all, training_of
+from reservoir_lab.runs.together import begin_with, build_all, training_of, whole
 
 SEEDS = range(3)
 NUMBERS = range(-2, 3)  # of the rates that every row is trained at
 FEWEST, MOST = 1e-4, 1e-1  # rates beyond which no sweep goes
 ADVICE = "looking writes into the checkout"
-WAIT = 0.2  # seconds between looks at a queue
-Work = Generator[None, None, Any]
 LEVEL = 90.0  # percent: a run has learned once a validation reaches it
 
 
@@ -232,24 +219,16 @@ def note(lines: Sequence[dict[str, Any]]) -> None:
         file.write(begun + "".join(json.dumps(line) + "\n" for line in lines))
 
 
-def look_at(names: Sequence[str], **how: Any) -> None:
-    """Look at rows, note what is found and write the rates.
-
-    Args:
-        names: "<task>/<row>".
-        how: as in `spread`: device, processes, ways, others, until.
-    """
-    jobs = [Job(sweep, (name,), alone(run_of(name, USUAL, 0))) for name in names]
+def look_at(names: Sequence[str]) -> None:
+    """Look at rows, "<task>/<row>", one after the other; note what is found and write the rates."""
     started = time.time()
-    for number, found in enumerate(spread(jobs, **how), start=1):
-        if isinstance(found, Failed):
-            print(f"{found.job.arguments[0]} failed: {found.why}", flush=True)
-            continue
+    for number, name in enumerate(names, start=1):
+        found = whole(sweep(name, device="cpu"))
         note(found)
         lr = best(by_rate(found))
         mean = statistics.fmean(line["score"] for line in found if line["lr"] == lr)
         print(
-            f"{number} of {len(jobs)}, {time.time() - started:.0f} s: {found[0]['row']}, {mean:.1f} at {lr:g}",
+            f"{number} of {len(names)}, {time.time() - started:.0f} s: {name}, {mean:.1f} at {lr:g}",
             flush=True,
         )
     write_rates()
@@ -260,133 +239,21 @@ def by_rate(lines: Sequence[dict[str, Any]]) -> dict[float, list[dict[str, Any]]
     return {lr: [line for line in lines if line["lr"] == lr] for lr in {line["lr"] for line in lines}}
 
 
-class Job(NamedTuple):
-    """What one worker does: `make(*arguments)` gives a generator, whose value is handed back.
-
-    Args:
-        make: importable, since another process calls it.
-        arguments: for it.
-        alone: whether it is for a processor's worker, which does one thing at a time.
-    """
-
-    make: Callable[..., Work]
-    arguments: tuple[Any, ...]
-    alone: bool = False
-
-
-class Failed(NamedTuple):
-    """A job that ended in an error, in its own words."""
-
-    job: Job
-    why: str
-
-
 def alone(run: Run) -> bool:
     """Whether a run's seeds are trained one by one: each leaves out other things in other steps."""
     tied = getattr(run.model, "share_layers", False) and getattr(run.model, "layer_drop", 0)
     return bool(run.skip.layers or getattr(run.model, "dropout", 0) or tied)
 
 
-def spread(
-    jobs: Sequence[Job],
-    *,
-    device: str,
-    processes: int,
-    ways: int,
-    others: int = 0,
-    until: float = float("inf"),
-) -> Generator[Any, None, None]:
-    """Do jobs in several processes and yield what comes of each as it is done, in any order; or `Failed`.
-
-    Args:
-        jobs: the longest first, since what is begun last ends last.
-        device: of the groups, "cpu" or "cuda".
-        processes: how many work on groups.
-        ways: groups that each has under way at once.
-        others: processes for jobs that are done alone; if 0, the first ones do them.
-        until: a time (`time.time`) from which nothing more is begun, and at which what is under way is left.
-    """
-    context = multiprocessing.get_context("spawn")
-    shared, single, results = context.Queue(), context.Queue(), context.Queue()
-    for job in jobs:
-        (single if job.alone and others else shared).put(job)
-    common = results, until
-    workers = [
-        context.Process(target=_work, args=(shared, device, ways, *common), daemon=True)
-        for _ in range(processes)
-    ]
-    workers += [
-        context.Process(target=_work, args=(single, "cpu", 1, *common), daemon=True) for _ in range(others)
-    ]
-    for worker in workers:
-        worker.start()
-    left = len(jobs)
-    try:
-        while left and time.time() < until:
-            try:
-                found = results.get(timeout=WAIT)
-            except queue.Empty:
-                if not any(worker.is_alive() for worker in workers):
-                    return
-                continue
-            left -= 1
-            yield found
-    finally:
-        for worker in workers:
-            worker.kill()
-        for waiting in (
-            shared,
-            single,
-        ):  # jobs that nobody takes any more, for which Python would wait at its end
-            waiting.cancel_join_thread()
-
-
-def _work(jobs: Any, device: str, ways: int, results: Any, until: float) -> None:
-    torch.set_num_threads(1)
-    os.environ["OMP_NUM_THREADS"] = "1"
-    torch.backends.cuda.matmul.allow_tf32 = False
-    under_way: list[tuple[Job, Work, Any]] = []
-    empty = False
-    while time.time() < until and (under_way or not empty):
-        while not empty and len(under_way) < ways:
-            try:
-                job = jobs.get(timeout=WAIT)
-            except queue.Empty:
-                empty = True
-                break
-            stream = torch.cuda.Stream() if device == "cuda" else None
-            under_way.append((job, job.make(*job.arguments, device=device), stream))
-        for entry in list(under_way):
-            job, work, stream = entry
-            try:
-                with torch.cuda.stream(stream) if stream is not None else nullcontext():
-                    next(work)
-            except StopIteration as end:
-                results.put(end.value)
-                under_way.remove(entry)
-            except Exception as error:  # told to the one who asked, who decides
-                lines = traceback.format_exc().strip().splitlines()
-                results.put(Failed(job, f"{type(error).__name__}: {error}\n" + "\n".join(lines[-6:])))
-                under_way.remove(entry)
-                if "CUDA" in str(error):  # whose state may be broken for all that this process has under way
-                    for other, *_ in under_way:
-                        results.put(Failed(other, "its process had an error on the GPU"))
-                    under_way.clear()
-                    empty = True
-    results.close()
-    results.join_thread()
-
-
 def main() -> None:
     """Run what is missing."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="how many share the work")
     parser.add_argument("--only", default="", help="rows whose name contains this")
     chosen = parser.parse_args()
     # Rows that begin with trained weights want those of the rate that is best.
     for later in (False, True):
         names = [name for name in missing() if begins_with_others(name) == later and chosen.only in name]
-        look_at(names, device="cpu", processes=chosen.processes, ways=1)
+        look_at(names)
 
 
 if __name__ == "__main__":
