@@ -364,7 +364,6 @@ def listed(folder: Path, name: str, content: str, n: int = 24) -> Path:
 
 
 NAMED = [f"{i}.png,{'cd'[i % 2]}" for i in range(24)]
-MIXED = [i * 7 % 24 for i in range(24)]
 IDS = [f"{i},{'cd'[i % 2]}" for i in range(24)]
 
 
@@ -376,7 +375,7 @@ IDS = [f"{i},{'cd'[i % 2]}" for i in range(24)]
         ("metadata.jsonl", "".join(f'{{"file_name": "{i}.png", "label": "{"cd"[i % 2]}"}}\n' for i in range(24))),
         ("../labels.csv", "id,class\n" + "\n".join(NAMED)),
         ("../train.csv", "id,class\n" + "\n".join(IDS)),
-        ("m.csv", "index,file_name,label\n" + "\n".join(f"{k},{NAMED[i]}" for k, i in enumerate(MIXED))),
+        ("m.csv", "index,file_name,label\n" + "\n".join(f"{k},{NAMED[i]}" for k, i in enumerate(range(24)[::-1]))),
         ("m.csv", "label,file_name\n" + "\n".join(f"{'cd'[i % 2]},./{i}.png" for i in range(24))),
         ("../m.csv", "id,class\n" + "\n".join(f".\\images\\{row}" for row in NAMED)),
         ("../m.csv", "id,class\n" + "\n".join(f"images/{row}" for row in IDS)),
