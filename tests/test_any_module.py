@@ -430,7 +430,7 @@ def test_a_base_is_stored_as_a_reference(tmp_path, base):
     assert bits(again, "gpt2") == bits(model, "gpt2")
     assert [origin_of(item) for item in owned(again)] == [origin_of(item) for item in owned(model)]
     moved = base.rename(tmp_path / "elsewhere")
-    with pytest.raises(WeightsError, match=r"refers to a base: .* give its folder as base=…"):
+    with pytest.raises(WeightsError, match=r"refers to a base: .* give its folder as base=…, or, of a run"):
         load(gpt2(), path)
     held = transformers.GPT2LMHeadModel.from_pretrained(moved)  # which has the base's tensors already
     for again in (load(held, path), load(gpt2(), path, base=moved)):

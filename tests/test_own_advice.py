@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import re
 import xml.etree.ElementTree as ElementTree
 import zipfile
 from collections.abc import Callable
@@ -73,6 +74,14 @@ def joined(d: Path) -> None:
     delete(*(file.name for file in files))(d)
 
 
+def joined_sides(d: Path) -> None:
+    for side in ("de", "en"):
+        (d / f"train.{side}").write_text(
+            "".join((d / "train" / f"{name}.{side}").read_text() for name in "ab")
+        )
+        delete(f"train/a.{side}", f"train/b.{side}")(d)
+
+
 def of_floats(d: Path, low: float) -> None:
     for name, value in (("cat", low), ("dog", low + 1)):
         (d / name).mkdir(parents=True, exist_ok=True)
@@ -122,6 +131,9 @@ def sides(n: int = 40) -> dict[str, str]:
 
 
 NAMED = "file_name,animal,age\n" + "".join(f"{i}.png,{'cd'[i % 2]},{i}\n" for i in range(24))
+PLAIN = "file_name,label\n" + "".join(f"{i}.png,{'cd'[i % 2]}\n" for i in range(24))
+AWAY = PLAIN.replace("\n", "\n/data/", 24)
+BARE = "id,label,age\n" + "".join(f"{i},p{i % 2},{23 - i}\n" for i in range(24))
 REMARKS = "id,remark,verdict\n" + "".join(f"{i},good {i},{'ab'[i % 2]}\n" for i in range(40))
 WAVES = "label,a,b\n" + "".join(f"{'xy'[i % 2]},{i},{i + 1}\n" for i in range(40))
 SCORES = "text,score,mood\n" + "".join(f"a film {i},{i * 0.37},{'xy'[i % 2]}\n" for i in range(40))
@@ -148,6 +160,9 @@ FAULTS = {
                      dict(a__jsonl=objects().replace('{"text": "a film 1"', "")),
                      change("a.jsonl", "\n,", '\n{"text": "fine",')),
     "bytes": Fault("store pictures as files, in one folder per class", in_bytes, stored_as_files),
+    "objects in a list": Fault("'talk' is a list of lists, objects or nulls; write .* as one text",
+                               dict(a__jsonl=objects().replace('"text": "a film 1"', '"talk": [{"by": "a film 1"}]')),
+                               change("a.jsonl", '"talk": [{"by": "a film 1"}]', '"text": "a film 1"')),
     "half": Fault("mend or delete the line", dict(a__csv=film() + ",a\n"), change("a.csv", "\n,a\n", "\n")),
     "half, skipped": Fault("leave such lines out with --task.files.blank skip", dict(a__csv=film() + ",a\n"),
                            then=("--task.files.blank", "skip")),
@@ -165,6 +180,15 @@ FAULTS = {
                       lambda d: write(d, **sides()), recipe="own/translator"),
     "no partner": Fault("has no test.en, which must translate the other test file: add it",
                         dict(**sides(), test__de=lines(4)), lambda d: write(d, test__en=lines(4))),
+    "no partner in its folder": Fault(
+        "d/valid has no a.en, which must", lambda d: (write(d, **sides()), write(d / "valid", a__de=lines(4))),
+        lambda d: write(d / "valid", a__en=lines(4))),
+    "two in a language": Fault("two files for train in de, train/a.de and train/b.de: join them, and those in the other"
+                               " languages in the same order", lambda d: [write(d / "train", **{f"{name}__{side}":
+                               lines(20, name + side) for side in ("de", "en")}) for name in "ab"], joined_sides),
+    "named apart": Fault("a.de and .*c.en have names that differ .* such as train.de and train.en",
+                         lambda d: write(d / "train", a__de=lines(40), c__en=lines(40)),
+                         lambda d: [rename(f"train/{old}", f"train.{old[2:]}")(d) for old in ("a.de", "c.en")]),
     "half a pair": Fault("train.en, line 2: half of a pair; .*in both files",
                          dict(train__de=lines(40), train__en=lines(40, "t").replace("t1\n", "\n", 1)),
                          lambda d: write(d, **sides())),
@@ -217,6 +241,18 @@ FAULTS = {
                              lambda d: listed(d, "metadata.csv", NAMED + "x.png,c,1\n"),
                              change("metadata.csv", "x.png,c,1\n", ""),
                              fields=("--task.files.label", "animal"), then=("--task.files.label", "animal")),
+    "which names": Fault(r"which column names the pictures\? 'id', 'age' may: write their names with the ending",
+                         lambda d: listed(d, "m.csv", BARE), lambda d: write(d, m__csv=BARE.replace(",p", ".png,p"))),
+    "which names, one left": Fault("or leave one of these columns", lambda d: listed(d, "m.csv", BARE),
+                                   lambda d: write(d, m__csv=re.sub(r",\w+$", "", BARE, flags=re.MULTILINE))),
+    "no paths here": Fault("line 2: there is no one picture called '/data/0.png': .* write their paths below",
+                           lambda d: listed(d, "m.csv", AWAY), lambda d: write(d, m__csv=AWAY.replace("/data/", ""))),
+    "two tables": Fault("both say the classes of all pictures: keep one", lambda d: write(listed(d, "m.csv", PLAIN),
+                        old__csv=PLAIN), delete("old.csv")),
+    "two classes": Fault("line 26: '0.png' is of the class 'd', but 'c' in .*m.csv, line 2: delete one",
+                         lambda d: listed(d, "m.csv", PLAIN + "0.png,d\n"), change("m.csv", "0.png,d\n", "")),
+    "a table in a class": Fault("if it says their classes, move it to", lambda d: listed(d / "images", "m.csv", PLAIN),
+                                lambda d: rename("images/m.csv", "m.csv")(d)),
     "two folders": Fault("keep one, or name one of them test", lambda d: pictures(d, "train", "valid", "eval"),
                          rename("eval", "test")),
     "negative": Fault("shift and scale all of them alike", lambda d: of_floats(d, -0.5), lambda d: of_floats(d, 0)),

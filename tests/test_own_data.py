@@ -280,6 +280,13 @@ def test_the_digest_is_of_the_content_wherever_it_lies(tmp_path):
         (dict(a__tsv="tgt\tsrc\nx\ty\n"), "pairs"),
         (dict(train__de="a", train__en="a", stats__csv="a,b\n1,2\n"), "pairs"),
         (dict(train__txt="a", stats__csv="a,b\n1,2\n"), "text"),
+        (dict(a__csv="text,label\nx,1\n", train__py="1"), "labels"),
+        (dict(a__csv="text,label\nx,1\n", test__py="1"), "labels"),
+        (dict(a__csv="text,label\nx,1\n", test__txt="a"), "labels"),
+        (dict(a__csv="text,label\nx,1\n", training__md="a"), "labels"),
+        (dict(train__de="a", train__en="a", train__log="a"), "pairs"),
+        (dict(my__jsonl__csv="text,label\na film,1\n", my__parquet__csv="text,label\na film,1\n"), "labels"),
+        (dict(a__jsonl='{"translation": null}\n{"translation": {"de": "x", "en": "y"}}\n'), "pairs"),
     ],
 )
 def test_the_kind_of_data_is_seen_from_all_rows_and_in_any_spelling(tmp_path, files, kind):
@@ -296,6 +303,16 @@ def test_pictures_are_seen_and_what_is_nothing_is_said(tmp_path):
         kind_of(f"files:{folder / 'names.csv'}")
     with pytest.raises(DataError, match="holds none of what can be trained on: parallel text"):
         kind_of(write(tmp_path / "q", a__pdf="x"))
+
+
+def test_an_ellipsis_follows_five_of_more_than_five(tmp_path):
+    others = {f"{i}__pdf": "x" for i in range(6)}
+    name = write(tmp_path / "a", train__it=lines(20), train__en=lines(20), **others)
+    assert any("4.pdf … (6 in all)" in note for note in pairs(name).notes)
+    paint(tmp_path / "b", "L", [(8, 8), (9, 9), (10, 10), (11, 11), (12, 12)], each=5)
+    Image.new("RGB", (8, 8)).save(tmp_path / "b" / "cat" / "0.png")
+    *_, notes = own_pictures(f"files:{tmp_path / 'b'}", Files(), patch=4)
+    assert any("resized from" in note and "…" not in note for note in notes)
 
 
 def test_sentences_too_short_for_bleu_are_said(tmp_path):
@@ -317,6 +334,14 @@ def test_a_language_or_a_part_in_the_name_of_a_test_does_not_split_it(tmp_path, 
 # ---- understood or refused, never misread ----------------------------------------------------------------------------
 
 
+def test_scripts_and_notes_named_for_a_part_hide_no_data(tmp_path):
+    name = write(tmp_path, story__txt=lines(300), training__md="how", train__py="1", test__log="2")
+    before = content_digest(name)
+    assert corpora.text(name).train.startswith("w0\n")
+    (tmp_path / "story.txt").write_text(lines(301))
+    assert content_digest(name) != before
+
+
 def film(n: int = 40) -> str:
     return "text,label\n" + "".join(f"a film {i},{'ab'[i % 2]}\n" for i in range(n))
 
@@ -333,6 +358,7 @@ def listed(folder: Path, name: str, content: str, n: int = 24) -> Path:
     folder.mkdir(parents=True)
     for i in range(n):
         Image.fromarray(np.full((8, 8), 100 * (i % 2) + i, np.uint8)).save(folder / f"{i}.png")
+    (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_text(content)
     return folder
 
@@ -349,6 +375,11 @@ IDS = [f"{i},{'cd'[i % 2]}" for i in range(24)]
         ("metadata.jsonl", "".join(f'{{"file_name": "{i}.png", "label": "{"cd"[i % 2]}"}}\n' for i in range(24))),
         ("../labels.csv", "id,class\n" + "\n".join(NAMED)),
         ("../train.csv", "id,class\n" + "\n".join(IDS)),
+        ("m.csv", "index,file_name,label\n" + "\n".join(f"{k},{NAMED[i]}" for k, i in enumerate(range(24)[::-1]))),
+        ("m.csv", "label,file_name\n" + "\n".join(f"{'cd'[i % 2]},./{i}.png" for i in range(24))),
+        ("../m.csv", "id,class\n" + "\n".join(f".\\images\\{row}" for row in NAMED)),
+        ("../m.csv", "id,class\n" + "\n".join(f"images/{row}" for row in IDS)),
+        ("../data/train.csv", "id,class\n" + "\n".join(f"images/{row}" for row in NAMED)),
     ],
 )  # fmt: skip
 def test_pictures_that_a_table_names_are_pictures(tmp_path, name, content):
@@ -363,6 +394,28 @@ def test_pictures_that_a_table_names_are_pictures(tmp_path, name, content):
     before = content_digest(files)
     (folder / name).write_text((folder / name).read_text().replace("c", "e"))
     assert content_digest(files) != before
+
+
+def test_the_tables_of_parts_go_before_one_of_all_pictures(tmp_path):
+    listed(tmp_path / "p", "labels.csv", "file_name,label\n" + "\n".join(NAMED))
+    for part, rows in (("train", NAMED[:16]), ("test", NAMED[16:])):
+        (tmp_path / "p" / f"{part}.csv").write_text("\n".join(["file_name,label", *rows]))
+    parts, _, _, notes = own_pictures(f"files:{tmp_path / 'p'}", Files(), patch=4)
+    assert len(parts["test"][1]) == 8 and sum(len(labels) for _, labels in parts.values()) == 24
+    assert any("left out" in note and "labels.csv (1 in all)" in note for note in notes)
+
+
+@pytest.mark.parametrize(("n", "label", "read"), [(12, "", False), (20, "", True), (12, "class", True)])
+def test_a_table_goes_before_folders_of_classes_if_it_names_most_pictures_or_is_asked_for(
+    tmp_path, n, label, read
+):
+    paint(tmp_path, "L", [(8, 8)], each=12)
+    rows = [f"{animal}/{i}.png,{'xy'[i % 2]}" for animal in ("cat", "dog") for i in range(12)]
+    (tmp_path / "doubtful.csv").write_text("\n".join(["file,class", *rows[:n]]))
+    parts, classes, _, notes = own_pictures(f"files:{tmp_path}", Files(label=label), patch=4)
+    found = classes, sum(len(labels) for _, labels in parts.values())
+    assert found == ((("x", "y"), n) if read else (("cat", "dog"), 24))
+    assert any("left out" in note and "doubtful.csv" in note for note in notes) != read
 
 
 @pytest.mark.parametrize("above", [False, True])
@@ -440,6 +493,14 @@ def test_all_pictures_of_a_folder_have_one_scale(tmp_path, numbers, scale):
     assert int(read_picture(tmp_path / "cat" / "1.tif", (8, 8), 1, scale).max()) == round(
         float(numbers[1]) / scale * 255
     )
+    for strange, said in (
+        (-1, "values from -1"),
+        (np.nan, "values from nan"),
+        (scale + 1, "up to|or from 0 to 65535"),
+    ):
+        Image.fromarray(np.full((8, 8), strange, np.float32)).save(tmp_path / "new.tif")
+        with pytest.raises(DataError, match=f"new.tif has .*({said})"):
+            read_picture(tmp_path / "new.tif", (8, 8), 1, scale)
 
 
 @pytest.mark.parametrize(
@@ -496,8 +557,10 @@ def test_packed_tables_are_read_in_any_spelling(tmp_path, name, content):
 
 
 def test_what_is_left_out_of_a_folder_is_named_with_the_reason(tmp_path):
+    write(tmp_path / "old", a__csv=film(4), a__docx="x")
     name = write(tmp_path, train__csv=film(), more__csv=film(4), README__md="about", notes__docx="x")
     (note,) = [note for note in labelled(name).notes if "left out" in note]
+    assert "old (named for no part: train, valid or test; no .csv)" in note
     assert "more.csv (named for no part: train, valid or test)" in note
     assert "README.md (no .csv)" in note and "notes.docx (no .csv)" in note
 

@@ -288,6 +288,14 @@ def test_a_stored_model_scores_its_test_set_as_the_run_did(trained, data, tmp_pa
         model.score(tmp_path / "test.csv")
 
 
+def test_an_export_of_a_run_is_the_stored_model_and_never_rounds_the_only_one(trained, tmp_path):
+    run = trained["text"]
+    stored = folder_of(run)
+    before = {file.name: file.read_bytes() for file in stored.iterdir()}
+    for folder in (stored, str(stored), tmp_path / "model"):
+        assert {file.name: file.read_bytes() for file in export(run, folder).iterdir()} == before
+
+
 def test_edited_data_neither_reach_an_export_nor_a_stored_model(trained, data, tmp_path):
     """The vocabulary that is exported is the one that the weights were trained with."""
     run, path = trained["pairs"], data["pairs"] / "train.it"

@@ -11,6 +11,7 @@ from reservoir.weights import (
     Freeze,
     Pretrained,
     Seeded,
+    Trained,
     initialise,
     load,
     origin_of,
@@ -18,6 +19,7 @@ from reservoir.weights import (
     recorded_origin,
     report,
     save,
+    set_origin,
 )
 from reservoir.weights.storage import model_bytes
 from reservoir_lab import recipes
@@ -198,6 +200,18 @@ def test_a_matched_tensor_has_the_deviation_of_the_numbers_themselves():
     (item,) = owned(model)
     said = recorded_origin(item).initialisation
     assert (said.mean, said.std) == (2.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("before", "found"),
+    [(Trained(), ("b@1", "a")), (Pretrained("c@0", "wte.weight", "d"), ("c@0", "wte.weight"))],
+)
+def test_a_tensor_is_known_by_its_name_in_the_checkpoint_that_first_had_it(before, found):
+    learned, model = (initialise(Linear(2, 1, stream="a", bias=False), seed=0) for _ in range(2))
+    set_origin(next(owned(learned)), before)
+    transfer(matching(model, ("a*",)), learned, "theirs", "b@1")
+    (item,) = owned(model)
+    assert (recorded_origin(item).checkpoint, recorded_origin(item).key) == found
 
 
 def test_what_a_run_begins_with_is_part_of_its_identity():

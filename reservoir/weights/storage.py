@@ -548,7 +548,8 @@ def _of_bases(model: nn.Module, stored: StoredModel, base: Path | None) -> dict[
             files = base_files(folder)
         except WeightsError as error:
             raise WeightsError(
-                f"{stored.path} refers to a base: {error}; give its folder as base=…"
+                f"{stored.path} refers to a base: {error}; give its folder as base=…, or, of a run's file, export"
+                " the run instead"
             ) from error
         for file in files:
             for key, tensor in read_safetensors(file, only=keys)[0].items():

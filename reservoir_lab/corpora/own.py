@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import posixpath
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -31,10 +32,13 @@ CALLED = {
 ABOUT = ("readme", "license", "licence", "changelog", "citation")
 """Files that tell of data and are none."""
 TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
-RECORDS = re.compile(r"\.(jsonl|ndjson|parquet)\b", re.IGNORECASE)
 TEXTS = (".txt", ".md", ".text")
 PACKED = ("", ".gz", ".xz", ".zip")
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
+LANGUAGE = re.compile(r"[a-z]{2,3}([-_]\w+)?|source|target", re.IGNORECASE)
+"""What a language, or a side of a translation, is called in the names of files and columns."""
+NO_LANGUAGE = "py js sh bat sql log out err cfg ini yml bin pkl pth ckpt bak tmp old env sgm".split()
+LABEL_NAMES = ("label", "class", "category", "target", "sentiment", "intent", "stars", "topic")
 FEW = 5  # lines or files that a sentence names
 PANDAS, ARROW = "in Python, pandas.", "in Python, pyarrow.ipc."
 LINES = ".to_json('train.jsonl', orient='records', lines=True)"
@@ -54,8 +58,21 @@ for _endings, _how in (
     (".zip .tar .tgz .gz .xz .bz2 .zst .7z .rar", "unpack it"),
 ):
     CONVERT |= dict.fromkeys(_endings.split(), _how)
-READ = tuple(f"{ending}{packed}" for ending in (*TABLES, *TEXTS) for packed in PACKED)
+
+
+def or_packed(*endings: str) -> tuple[str, ...]:
+    """What the names of files end in that are packed or not."""
+    return tuple(f"{ending}{packed}" for ending in endings for packed in PACKED)
+
+
+READ = or_packed(*TABLES, *TEXTS)
 """What the names of tables and texts end in."""
+
+
+def few(items: Iterable[Any], most: int = FEW) -> str:
+    """The first of some items, and an ellipsis where there are more."""
+    shown = [str(item) for item in items]
+    return ", ".join(shown[:most]) + " …" * bool(shown[most:])
 
 
 def _later(default: Any) -> Any:
@@ -163,8 +180,7 @@ def find(
     Raises:
         DataError: a folder holds no training file, or two for one part.
     """
-    kinds = endings
-    endings = [f"{ending}{packed}" for ending in endings for packed in PACKED]
+    kinds, endings = endings, or_packed(*endings)
     if path.is_file():
         strange = path.name.lower().endswith((*PICTURES, ".parquet")) and not stem_of(path.name, endings)
         if (advice := conversion([path])) or strange:
@@ -185,21 +201,21 @@ def find(
     if not found and len(fitting) == 1:
         found = {fitting[0].name if whole else "train": fitting[0]}
     elif "train" not in found and not (whole and found):
-        held = ", ".join(sorted(file.name for file in path.iterdir() if not hidden(file, path))[:FEW])
+        held = few(sorted(file.name for file in path.iterdir() if not hidden(file, path)))
         advice = conversion(files_below(path))
         raise DataError(
             f"{path} has no train{kinds[0]}: {what} go there (it holds {held or 'nothing'}){advice}"
         )
     kept = {up for file in found.values() for up in (file, *file.parents)}
-    left = {  # of a folder from which nothing is read, its name
-        next(up for up in (*reversed(file.parents), file) if path in up.parents and up not in kept): file
-        in fitting
-        for file in files_below(path)
-        if file not in kept
-    }
+    left: dict[Path, dict[str, None]] = {}
+    for file in files_below(path):
+        if file not in kept:  # of a folder from which nothing is read, its name
+            top = next(up for up in (*reversed(file.parents), file) if path in up.parents and up not in kept)
+            fits = stem_of(file.name, endings)
+            why = "named for no part: train, valid or test" if fits else f"no {kinds[0]}"
+            left.setdefault(top, {})[why] = None
     if left:
-        why = {True: "named for no part: train, valid or test", False: f"no {kinds[0]}"}
-        each = ", ".join(f"{file.relative_to(path)} ({why[fits]})" for file, fits in left.items())
+        each = ", ".join(f"{file.relative_to(path)} ({'; '.join(why)})" for file, why in left.items())
         notes.append(f"{path}: left out: {each}")
     return found
 
@@ -214,7 +230,21 @@ def conversion(files: Sequence[Path]) -> str:
 
 
 def is_table(file: Path) -> bool:
-    return bool(stem_of(file.name, [f"{ending}{packed}" for ending in TABLES for packed in PACKED]))
+    return bool(stem_of(file.name, or_packed(*TABLES)))
+
+
+def is_read(file: Path) -> bool:
+    """Whether a table, a text or one side of a translation can be in a file of that name."""
+    return bool(stem_of(file.name, READ) or language_of(file)[1])
+
+
+def language_of(file: Path) -> tuple[str, str]:
+    """The name of a text in one language, and the language, that train.de.gz has in its name; "" twice if none."""
+    stem, _, language = (stem_of(file.name, PACKED[1:]) or file.name).rpartition(".")
+    other = f".{language}".lower() in (*TABLES, *TEXTS, *PICTURES, *CONVERT)
+    if not stem or other or language.lower() in NO_LANGUAGE or not LANGUAGE.fullmatch(language):
+        return "", ""
+    return stem, language.lower()
 
 
 def is_picture(file: Path) -> bool:
@@ -241,25 +271,34 @@ def part_in(file: Path, path: Path) -> str:
 
 def data_files(path: Path) -> list[Path]:
     """The files of a folder that may be data, or the file itself: those in the folder or in its folder `data`, and
-    those in a folder there that is named for a part."""
+    those in a folder there that is named for a part; but no .md next to others, which tells of them."""
     if path.is_file():
         return [path]
     tops = [path, path / "data"]
-    return [
+    files = [
         file
         for file in files_below(path)
         if not file.name.lower().startswith(ABOUT)
         and (file.parent in tops or (file.parent.parent in tops and part_in(file, path)))
     ]
+    others = [file for file in files if not stem_of(file.name, or_packed(".md"))]
+    return others if any(map(is_read, others)) else files
+
+
+def telling_files(path: Path) -> list[Path]:
+    """The data files that say of which kind a folder's data are: those of its parts, if it has any to train on."""
+    files = [*filter(is_read, data_files(path))]
+    parts = [file for file in files if part_in(file, path)] if path.is_dir() else []
+    return parts if any(part_in(file, path) == "train" for file in parts) else files
 
 
 def training_files(path: Path) -> list[Path]:
-    """The files below a folder that are of a part, or else its tables and texts; and pictures, with the tables next to
-    them: what the corpus's digest is of. Results that are written below it are none of them."""
+    """The files below a folder that a kind of data may be read from: its tables, texts and pictures, and those of a
+    part in one language: what the corpus's digest is of. Results that are written below it are none of them."""
     files = files_below(path)
-    parts, pictures = [file for file in files if part_in(file, path)], [*filter(is_picture, files)]
-    others = [file for file in data_files(path) if stem_of(file.name, READ)]
-    return sorted({*parts, *pictures, *(others if pictures or not parts else ())}) or files
+    read = {file for file in data_files(path) if stem_of(file.name, READ)}
+    parts = {file for file in files if part_in(file, path) and is_read(file)}
+    return sorted({*read, *parts, *filter(is_picture, files)}) or files
 
 
 def hidden(file: Path, below: Path) -> bool:
@@ -309,7 +348,7 @@ def read_table(path: Path) -> Table:
     Raises:
         DataError: the file is missing, damaged or empty, names a column twice, or a row has another number of cells.
     """
-    if RECORDS.search(path.name):
+    if stem_of(path.name, or_packed(".jsonl", ".ndjson", ".parquet")):
         return _of_records(path)
     csv.field_size_limit(2**31 - 1)
     text = read_text(path)
@@ -350,7 +389,7 @@ def read_table(path: Path) -> Table:
 
 
 def _of_records(path: Path) -> Table:
-    parquet, lines = ".parquet" in path.name.lower(), list[int]()
+    parquet, lines = bool(stem_of(path.name, or_packed(".parquet"))), list[int]()
     rows: list[dict[str, Any]] = []
     try:
         if parquet:
@@ -368,11 +407,22 @@ def _of_records(path: Path) -> Table:
     except (ValueError, TypeError, OSError) as error:
         what = "it is damaged, or no Parquet" if parquet else "each line is an object of JSON"
         raise DataError(f"{path}, line {lines[-1] if lines else 1}: {error}; {what}") from error
-    if not rows:
+    # A null is in no column of its own: where other rows have an object, its columns are those within.
+    header = list(dict.fromkeys(name for row in rows for name, cell in row.items() if cell is not None))
+    if not header:
         raise DataError(f"{path}: there are no rows; write some")
-    header = list(dict.fromkeys(name for row in rows for name in row))
-    if any(isinstance(cell, bytes) for row in rows for cell in row.values()):
-        raise DataError(f"{path}: a cell holds bytes; store pictures as files, in one folder per class")
+    for line, row in zip(lines, rows, strict=True):
+        for name, cell in row.items():
+            inner = [*cell] if isinstance(cell, Iterable) and not isinstance(cell, str | bytes) else []
+            if any(isinstance(one, bytes) for one in (cell, *inner)):
+                raise DataError(
+                    f"{path}, line {line}: a cell holds bytes; store pictures as files, in one folder per class"
+                )
+            if any(one is None or (isinstance(one, Iterable) and not isinstance(one, str)) for one in inner):
+                raise DataError(
+                    f"{path}, line {line}: {name!r} is a list of lists, objects or nulls; write what is to be read of"
+                    " it as one text, or as one list of numbers"
+                )
     return Table(path, header, [[_cell(row.get(name)) for name in header] for row in rows], lines, 0)
 
 
@@ -387,21 +437,46 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
     return cells
 
 
-def named_pictures(table: Table) -> tuple[int, dict[str, Path]] | None:
-    """Which column of a table names pictures that lie below its folder, and what they are called; None if none does.
+def picture_name(cell: str) -> str:
+    """What a cell calls a picture, however its path is written: images/1.png for .\\images\\1.png."""
+    return posixpath.normpath(cell.strip().replace("\\", "/"))
 
-    A picture is called by its path or its name, with or without the ending, where no other one is called so.
+
+def mostly(table: Table, column: int, said: Callable[[str], bool]) -> bool:
+    """Whether most cells of a column are so."""
+    return 2 * sum(said(picture_name(row[column])) for row in table.cells) > len(table.cells)
+
+
+def named_pictures(table: Table, top: Path) -> tuple[int, dict[str, Path]] | None:
+    """Which column of a table names pictures, and what they are called; None if none does.
+
+    A picture is called by its path or its name, with or without the ending, where no other one is called so. It lies
+    below the table's folder, or else elsewhere in the data's folder `top`. The name of a column of labels is no
+    picture's unless it has a picture's ending: 0 is a class rather than 0.png.
+
+    Raises:
+        DataError: several columns do.
     """
-    called: dict[str, set[Path]] = defaultdict(set)
     folder = table.path.parent
     beside = folder / table.path.name.partition(".")[0]  # the folder train of train.csv
-    for file in filter(is_picture, files_below(beside if beside.is_dir() else folder)):
-        for name in (file.relative_to(folder).as_posix(), file.name, file.stem):
-            called[name].add(file)
-    only = {name: next(iter(those)) for name, those in called.items() if len(those) == 1}
-    for column in range(len(table.header) if only else 0):
-        if 2 * sum(row[column].strip() in only for row in table.cells) > len(table.cells):
-            return column, only
+    for below, start in dict.fromkeys([(beside if beside.is_dir() else folder, folder), (top, top)]):
+        called: dict[str, set[Path]] = defaultdict(set)
+        for file in filter(is_picture, files_below(below)):
+            path = file.relative_to(start)
+            for name in (path.as_posix(), path.with_suffix("").as_posix(), file.name, file.stem):
+                called[name].add(file)
+        only = {name: next(iter(those)) for name, those in called.items() if len(those) == 1}
+        found = [i for i in range(len(table.header)) if mostly(table, i, only.__contains__)]
+        whole = [i for i in found if mostly(table, i, lambda name: is_picture(Path(name)))]
+        found = whole or [i for i in found if table.header[i].lower() not in LABEL_NAMES]
+        if found[1:]:
+            raise DataError(
+                f"{table.path}, line 1: which column names the pictures? {few(repr(table.header[i]) for i in found)}"
+                f" may: write their names with the ending there, such as {next(iter(only.values())).name}, or leave"
+                " one of these columns"
+            )
+        if found:
+            return found[0], only
     return None
 
 
@@ -411,7 +486,7 @@ def are_pictures(path: Path) -> bool:
     data = [file for file in data_files(path) if stem_of(file.name, READ)]
     if len(folders - {path}) > 1 or (folders - {path} and not data):
         return True
-    return bool(folders) and any(named_pictures(read_table(file)) for file in data if is_table(file))
+    return bool(folders) and any(named_pictures(read_table(file), path) for file in data if is_table(file))
 
 
 def _cell(value: Any) -> str:
@@ -438,9 +513,8 @@ def without_blanks(part: Rows, files: Files, notes: list[str], *, unit: str) -> 
     if not whole:
         raise DataError(f"{names}: there is no text; write some, one a line")
     if left := sorted({*part.lines} - {part.lines[i] for i in whole}):
-        listed = ", ".join(map(str, left[:FEW])) + (" …" if left[FEW:] else "")
         notes.append(
-            f"{names}: left out, since text or label is blank: lines {listed} ({len(left):,} in all)"
+            f"{names}: left out, since text or label is blank: lines {few(left)} ({len(left):,} in all)"
         )
     return part.chosen(whole)
 

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from reservoir.datasets.shipped import DataError
 from reservoir_lab.corpora import own
-from reservoir_lab.corpora.own import Files, Rows
-from reservoir_lab.corpora.own_texts import LABEL_NAMES, checked_classes
+from reservoir_lab.corpora.own import LABEL_NAMES, Files, Rows, Table
+from reservoir_lab.corpora.own_texts import checked_classes
 
 MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
 PATCHES = 16  # along a side, at most, of pictures whose size nobody chose
@@ -58,13 +58,14 @@ def own_pictures(
     folders = _splits(path)
     if "train" not in folders and not (known and folders):
         folders = {path.name if known else "train": path}
-    parts = _named(path, folders, files, notes) or {part: _rows(folder) for part, folder in folders.items()}
+    parts = _named(top, folders, files, notes) or {part: _rows(folder) for part, folder in folders.items()}
     taken = {row[0] for rows in parts.values() for row in rows.rows}
     taken |= {str(one) for rows in parts.values() for one in rows.paths}
     strays = [file for file in own.files_below(top) if str(file) not in taken]
     if strays:
-        names = ", ".join(str(file) for file in strays[: own.FEW]) + (" …" if strays[own.FEW :] else "")
-        notes.append(f"files left out that are no pictures, or of no class: {names} ({len(strays):,} in all)")
+        notes.append(
+            f"files left out that are no pictures, or of no class: {own.few(strays)} ({len(strays):,} in all)"
+        )
     if not known:
         parts = own.split(parts, files, notes, unit="pictures", stratum=lambda row: row[-1])
     classes = checked_classes(parts, notes, known)
@@ -76,17 +77,11 @@ def own_pictures(
     if channels not in MODES:
         raise DataError(f"channels must be one of {', '.join(map(str, MODES))}, got {channels}")
     rows_columns = _size(shapes, patch) if size == (0, 0) else size
-    few = ", ".join(
-        f"{high} × {wide}" for high, wide in list(dict.fromkeys(shape[:2] for shape in shapes))[: own.FEW]
-    )
-    same = {shape[:2] for shape in shapes} == {rows_columns}
+    sizes = dict.fromkeys(shape[:2] for shape in shapes)
+    before = own.few(f"{high} × {wide}" for high, wide in sizes)
     notes.append(
         f"pictures of {rows_columns[0]} × {rows_columns[1]} pixels, {channels} channel{'s' * (channels > 1)}"
-        + (
-            ""
-            if same
-            else f", resized from {few}{' …' if len(shapes) > own.FEW else ''} (--task.size ROWS COLUMNS)"
-        )
+        + ("" if [*sizes] == [rows_columns] else f", resized from {before} (--task.size ROWS COLUMNS)")
     )
     scale = scale or scale_of(paths)
     if scale:
@@ -112,13 +107,18 @@ def read_picture(path: Path | str, size: tuple[int, int], channels: int, scale: 
     `scale` is what is white if it has more than 8 bits; 0 finds that from this picture alone.
 
     Raises:
-        DataError: it cannot be read as a picture.
+        DataError: it cannot be read as a picture, or goes beyond the scale.
     """
     with _opened(path) as opened:
         picture = ImageOps.exif_transpose(opened)
         if picture.mode in DEEP:  # of whose bits Pillow would cut the upper ones off
-            numbers = np.asarray(picture, dtype=np.float64) / (scale or scale_of([path]))
-            picture = Image.fromarray((numbers.clip(0, 1) * 255).round().astype(np.uint8))
+            numbers, white = _numbers(path, picture), scale or scale_of([path])
+            if numbers.max() > white:
+                raise DataError(
+                    f"{path} has values up to {numbers.max():g}, and {white:g} was white in those that were learned"
+                    " from: scale them as those were, or cut them off there"
+                )
+            picture = Image.fromarray((numbers / white * 255).round().astype(np.uint8))
         picture = picture.convert(MODES[channels]).resize(size[::-1], Image.Resampling.BICUBIC)
         return torch.from_numpy(np.array(picture, dtype=np.uint8).reshape(*size, channels))
 
@@ -135,17 +135,22 @@ def scale_of(paths: Sequence[Path | str]) -> float:
     most, whole = -1.0, True
     for path in paths:
         with _opened(path) as opened:
-            numbers = np.asarray(opened, dtype=np.float64) if opened.mode in DEEP else np.zeros(0)
+            numbers = _numbers(path, opened) if opened.mode in DEEP else np.zeros(0)
         if numbers.size:
             most = max(most, float(numbers.max()))
-            if not 0 <= numbers.min() <= numbers.max() < 2**16:  # not a number, too
-                raise DataError(
-                    f"{path} has values from {numbers.min():g} to {numbers.max():g}; those of all pictures must be"
-                    " from 0 to 1, or from 0 to 65535: shift and scale all of them alike, and fill gaps"
-                )
             whole &= bool((numbers == numbers.round()).all())
     scales = (2.0**bits - 1 for bits in (1, 8, 10, 12, 14, 16))
     return 0 if most < 0 else next(one for one in scales if most <= one) if whole else max(most, 1.0)
+
+
+def _numbers(path: Path | str, picture: Image.Image) -> np.ndarray:
+    numbers = np.asarray(picture, dtype=np.float64)
+    if not 0 <= numbers.min() <= numbers.max() < 2**16:  # not a number, too
+        raise DataError(
+            f"{path} has values from {numbers.min():g} to {numbers.max():g}; those of all pictures must be from 0 to"
+            " 1, or from 0 to 65535: shift and scale all of them alike, and fill gaps"
+        )
+    return numbers
 
 
 @contextmanager
@@ -174,20 +179,15 @@ def _splits(path: Path) -> dict[str, Path]:
     return found
 
 
-def _named(path: Path, folders: dict[str, Path], files: Files, notes: list[str]) -> dict[str, Rows]:
-    """The pictures that tables name, in the folder or in those of its parts, by part."""
+def _named(top: Path, folders: dict[str, Path], files: Files, notes: list[str]) -> dict[str, Rows]:
+    """The pictures that tables name, in the folder or in those of its parts, by part; none where folders of classes
+    hold most of the pictures that the tables name none of."""
     classed = any(len(_folders(folder)) > 1 for folder in folders.values())  # the folders may say the classes
-    found: dict[str, Rows] = {}
-    for file in filter(own.is_table, own.data_files(path)):
-        try:
-            table = own.read_table(file)
-        except DataError:
-            if classed:
-                continue
-            raise
-        if (names := own.named_pictures(table)) is None:
+    read: dict[Path, tuple[Table, tuple[str, str], dict[str, Path]]] = {}
+    for file in filter(own.is_table, own.data_files(top)):
+        if (names := _naming(file, top, quiet=classed)) is None:
             continue
-        column, called = names
+        table, column, called = names
         rest = [name for i, name in enumerate(table.header) if i != column]
         usual = [name for name in rest if name.lower() in LABEL_NAMES]
         label = [files.label] if files.label else usual or ([] if classed else rest[: len(rest) == 1])
@@ -198,22 +198,51 @@ def _named(path: Path, folders: dict[str, Path], files: Files, notes: list[str])
                 f"{file}, line 1: which column holds the class of a picture? They are"
                 f" {', '.join(map(repr, table.header))}: name it with --task.files.label NAME"
             )
-        notes.append(f"pictures in {table.header[column]!r}, labels in {label[0]!r} of {file}")
-        rows = table.rows((table.header[column], label[0]), notes)
-        rows = own.without_blanks(rows, files, notes, unit="row")
-        for line, (name, its) in zip(rows.lines, rows.rows, strict=True):
-            if (picture := called.get(name.strip())) is None:
+        read[file] = table, (table.header[column], label[0]), called
+    pictures = sum(map(own.is_picture, own.files_below(top)))
+    if classed and not files.label and 2 * sum(len(table.lines) for table, *_ in read.values()) <= pictures:
+        return {}
+    parts = {file: part for file in read if (part := own.part_in(file, top))} or dict.fromkeys(read, "")
+    found: dict[str, Rows] = {}
+    seen: dict[Path, tuple[str, str]] = {}
+    for file, part in parts.items():
+        if (first := next(one for one in parts if parts[one] == part)) != file:
+            raise DataError(
+                f"{first} and {file} both say the classes of {part or 'all'} pictures: keep one, or join them"
+            )
+        table, columns, called = read[file]
+        notes.append(f"pictures in {columns[0]!r}, labels in {columns[1]!r} of {file}")
+        rows = own.without_blanks(table.rows(columns, notes), files, notes, unit="row")
+        for row, line in enumerate(rows.lines):
+            name, its = rows.rows[row][0], rows.rows[row][1].strip()
+            if (picture := called.get(own.picture_name(name))) is None:
                 raise DataError(
-                    f"{file}, line {line}: there is no one picture called {name!r}: add it, give its path below"
+                    f"{rows.where(row)}: there is no one picture called {name!r}: add it, give its path below"
                     f" {file.parent}, or delete the line"
                 )
+            other, where = seen.setdefault(picture, (its, rows.where(row)))
+            if other != its:
+                raise DataError(
+                    f"{rows.where(row)}: {name!r} is of the class {its!r}, but {other!r} in {where}: delete one of them"
+                )
             within = (part for part, folder in folders.items() if folder in picture.parents)
-            part = own.part_of(file.name.partition(".")[0]) or next(within, "train")
-            those = found.setdefault(part, Pictures((), [], []))
-            those.paths = tuple(dict.fromkeys((*those.paths, file)))
-            those.rows.append((str(picture), its.strip()))
+            those = found.setdefault(part or next(within, "train"), Pictures((file,), [], []))
+            those.rows.append((str(picture), its))
             those.lines.append(line)
     return found
+
+
+def _naming(file: Path, top: Path, *, quiet: bool) -> tuple[Table, int, dict[str, Path]] | None:
+    """A table that names pictures, the column of their names, and what they are called; None if it names none, or if
+    it cannot be read and need not be."""
+    try:
+        table = own.read_table(file)
+        names = own.named_pictures(table, top)
+    except DataError:
+        if not quiet:
+            raise
+        return None
+    return (table, *names) if names else None
 
 
 def _rows(path: Path) -> Rows:
@@ -228,6 +257,12 @@ def _rows(path: Path) -> Rows:
         pictures = [file for file in own.files_below(folder) if own.is_picture(file)]
         if not pictures:
             raise DataError(f"{folder}: there are no pictures of this class; add some, or delete the folder")
+        for file in filter(own.is_table, sorted(folder.iterdir())):
+            if _naming(file, folder, quiet=True):
+                raise DataError(
+                    f"{file} names pictures and is not read there: if it says their classes, move it to {path};"
+                    " otherwise delete it"
+                )
         found += [(str(file), folder.name) for file in pictures]
     if not found:
         raise DataError(

@@ -16,7 +16,6 @@ from reservoir_lab.corpora.fetching import read_lines
 from reservoir_lab.corpora.own import Files, Rows, Table
 
 TEXT_NAMES = ("text", "sentence", "review", "comment", "message", "content", "utterance", "document")
-LABEL_NAMES = ("label", "class", "category", "target", "sentiment", "intent", "stars", "topic")
 SIDES = (("source", "target"), ("src", "tgt"), ("src", "trg"))
 """What the two sides of a translation are called that are not called by their languages."""
 WORDS = 4
@@ -68,11 +67,12 @@ def own_pairs(
                 f"{path} has no train.{lacking[0]}: {name} needs train.{src} and train.{tgt}; {held}"
             )
         ordered = sorted(parts, key=lambda part: (part not in own.PARTS, part))
-        found = {part: _aligned(path, parts[part], src, tgt) for part in ordered}
+        found = {part: _aligned(parts[part], src, tgt) for part in ordered}
         used = {file for rows in found.values() for file in rows.paths}
         if left := [str(file.relative_to(path)) for file in own.files_below(path) if file not in used]:
-            few = f"{', '.join(left[: own.FEW])} ({len(left):,} in all)"
-            notes.append(f"{path}: left out, as no part in {src} or {tgt}: {few}")
+            notes.append(
+                f"{path}: left out, as no part in {src} or {tgt}: {own.few(left)} ({len(left):,} in all)"
+            )
     found = {part: own.without_blanks(rows, files, notes, unit="pair") for part, rows in found.items()}
     if max(len(row[1].split()) for rows in found.values() for row in rows.rows) < WORDS:
         notes.append(
@@ -148,25 +148,41 @@ def _tables(path: Path) -> list[Path]:
 
 
 def by_language(path: Path) -> dict[str, dict[str, Path]]:
-    """The files of each part by their language, as their names say: "test.news" and "de" of test.news.de.gz."""
+    """The files of each part by their language, as their names say: "test.news" and "de" of test.news.de.gz.
+
+    Raises:
+        DataError: two are of one part in one language.
+    """
     found: dict[str, dict[str, Path]] = {}
     for file in own.data_files(path):
-        plain = own.stem_of(file.name, own.PACKED[1:]) or file.name
-        language = plain.rpartition(".")[2].lower()
-        known = f".{language}" in (*own.TABLES, *own.TEXTS, *own.PICTURES, *own.CONVERT)
-        if (part := own.part_in(file, path)) and not known:
-            found.setdefault(part, {}).setdefault(language, file)  # of two, the one that is not packed
+        (stem, language), part = own.language_of(file), own.part_in(file, path)
+        if not (part and language):
+            continue
+        first = found.setdefault(part, {}).setdefault(language, file)
+        if first.with_name(own.language_of(first)[0]) != file.with_name(
+            stem
+        ):  # of one text, that not packed is read
+            one, other = first.relative_to(path), file.relative_to(path)
+            raise DataError(
+                f"{path} has two files for {part} in {language}, {one} and {other}: join them, and those in the other"
+                " languages in the same order, or keep one"
+            )
     return found
 
 
-def _aligned(path: Path, files: dict[str, Path], src: str, tgt: str) -> Rows:
+def _aligned(files: dict[str, Path], src: str, tgt: str) -> Rows:
     for language, other in ((src, tgt), (tgt, src)):
         if language not in files:
-            stem = files[other].name.partition(f".{other}")[0]
+            stem = own.language_of(files[other])[0]
             raise DataError(
-                f"{path} has no {stem}.{language}, which must translate the other {stem} file: add it"
+                f"{files[other].parent} has no {stem}.{language}, which must translate the other {stem} file: add it"
             )
     paths = (files[src], files[tgt])
+    if own.language_of(paths[0])[0] != own.language_of(paths[1])[0]:
+        raise DataError(
+            f"{paths[0]} and {paths[1]} have names that differ in more than the language: if the one translates the"
+            " other, name them alike, such as train.de and train.en"
+        )
     sides = [read_lines(file) for file in paths]
     if len(sides[0]) != len(sides[1]):
         raise DataError(
@@ -190,7 +206,7 @@ def _apart(sides: list[list[str]]) -> str:
 def _columns(table: Table, files: Files, *, numbers: bool = False) -> tuple[tuple[str, ...], str]:
     """The columns of the text, or of the numbers, and that of the label."""
     header = table.header
-    label = files.label or _usual(header, LABEL_NAMES)
+    label = files.label or _usual(header, own.LABEL_NAMES)
     texts = files.text or (() if numbers else tuple(filter(None, [_usual(header, TEXT_NAMES)])))
     if not label and len(header) == 2 and len(texts) == 1:
         label = next((name for name in header if name not in texts), "")

@@ -278,8 +278,8 @@ class Table:
 class Export:
     """Write the model of a finished run to a folder that stands alone.
 
-    The folder holds seeds, bits and trained tensors, which restore the model bit for bit; the weights of a language
-    model are rounded to half precision.
+    The folder holds seeds, bits and trained tensors, which restore the model bit for bit; the weights of a recipe's
+    language model are rounded to half precision.
 
     examples:
       reservoir export seeds/miniature --to my-translator

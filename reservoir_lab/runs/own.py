@@ -11,19 +11,23 @@ from typing import Any, Literal, cast
 from reservoir.datasets import DataError
 from reservoir_lab.corpora.own import (
     FILES,
+    LABEL_NAMES,
+    LANGUAGE,
     READ,
     are_pictures,
     conversion,
-    data_files,
     files_below,
     is_picture,
     is_table,
+    mostly,
     part_in,
     path_of,
+    picture_name,
     read_table,
     stem_of,
+    telling_files,
 )
-from reservoir_lab.corpora.own_texts import LABEL_NAMES, by_language, languages, sides
+from reservoir_lab.corpora.own_texts import by_language, languages, sides
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import data_of, folder_of, task_of
 from reservoir_lab.runs.computation import Computation, Pictures, Sequences
@@ -176,11 +180,10 @@ def kind_of(name: str) -> Kind:
     path = path_of(name)
     if path.is_dir() and are_pictures(path):
         return "pictures"
-    files = data_files(path)
-    files = [file for file in files if path.is_dir() and part_in(file, path)] or files
+    files = telling_files(path)
     tables = sorted(filter(is_table, files), key=lambda file: file != path and part_in(file, path) != "train")
     if tables:
-        return _of_table(tables[0])
+        return _of_table(tables[0], path)
     if path.is_dir() and by_language(path).get("train"):
         return "pairs"
     if any(stem_of(file.name, READ) for file in files):
@@ -191,15 +194,26 @@ def kind_of(name: str) -> Kind:
     )
 
 
-def _of_table(path: Path) -> Kind:
+def _of_table(path: Path, given: Path) -> Kind:
     table = read_table(path)
     rest = [i for i, name in enumerate(table.header) if name.lower() not in LABEL_NAMES]
-    if any(is_picture(file := path.parent / cell) and file.is_file() for cell in table.cells[0]):
-        raise DataError(f"{path} names pictures: give the folder that it lies in, {path.parent}")
+    for column in range(len(table.header)):
+        if not mostly(table, column, lambda name: is_picture(Path(name))):
+            continue
+        if given == path:
+            raise DataError(f"{path} names pictures: give the folder that it lies in, {path.parent}")
+        names = {file.name for file in files_below(given)}
+        cells = [row[column] for row in table.cells]
+        lacks = [Path(picture_name(cell)).name not in names for cell in cells]
+        row = lacks.index(True) if any(lacks) else 0
+        raise DataError(
+            f"{path}, line {table.lines[row]}: there is no one picture called {cells[row]!r}: add those that the column"
+            f" {table.header[column]!r} names, or write their paths below {given}"
+        )
     words = [word for row in table.cells for i in rest for word in row[i].split()]
     if words and all(map(_is_number, words)):
         return "numbers"
-    codes = all(re.fullmatch(r"[a-z]{2,3}([-_]\w+)?", name, re.IGNORECASE) for name in table.header)
+    codes = all(map(LANGUAGE.fullmatch, table.header))
     return "pairs" if sides(table.header) or (codes and len(rest) == len(table.header) == 2) else "labels"
 
 

@@ -157,8 +157,10 @@ def transfer(
         item.parameter.copy_(found.parameter)
         origin = recorded_origin(found)
         if not isinstance(origin, Seeded):
-            known = origin.checkpoint if isinstance(origin, Pretrained) else checkpoint
-            origin = Pretrained(known, item.path, tensor_digest(found.parameter))
+            if not isinstance(origin, Pretrained):
+                origin = Pretrained(checkpoint)
+            # The key is the tensor's name in the checkpoint, whatever this model calls it.
+            origin = Pretrained(origin.checkpoint, origin.key or found.path, tensor_digest(found.parameter))
         set_origin(item, origin)
 
 

@@ -120,8 +120,8 @@ def destination(folder: Path | str) -> Path:
 def export(run: Run, folder: Path | str) -> Path:
     """Write the trained model of `run` to `folder`, as `reservoir.models.save_pretrained` does, with its vocabulary.
 
-    Language models are rounded to half precision, and the card says what the rounded model scores; all others come
-    back bit for bit. The folder is replaced as a whole, or stays as it was.
+    A recipe's language model is rounded to half precision, and the card says what the rounded model scores; all others
+    come back bit for bit: a run on data of your own is copied. The folder is replaced as a whole, or stays as it was.
 
     Args:
         run: finished, its weights in the results folder.
@@ -133,11 +133,13 @@ def export(run: Run, folder: Path | str) -> Path:
     """
     _check_one_vocabulary(run)
     target = folder_of(run)
-    if folder == target:
+    if Path(folder).expanduser().resolve() == target.resolve():
         check_folder(run)
     else:
         target = destination(folder)
     model, task, corpus = building.load_trained(run)
+    if run.base:  # which is stored whole, with its vocabulary
+        return target if target == folder_of(run) else export_stored(folder_of(run), target)
     record, dtype, more = read_record(path_of(run)), None, ""
     if isinstance(run.model, LanguageModelConfig):
         round_stored(model, dtype := torch.float16)
