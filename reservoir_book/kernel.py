@@ -63,10 +63,8 @@ def ready(version: str = reservoir.__version__) -> None:
     import pandas as pd
     import torch
 
-    pd.options.display.max_colwidth, pd.options.display.max_rows = (
-        None,
-        200,
-    )  # tables of the book are shown whole
+    # Tables of the book are shown whole.
+    pd.options.display.max_colwidth, pd.options.display.max_rows = None, 200
 
     gpu = torch.cuda.is_available()
     device = f"the GPU, {torch.cuda.get_device_name()}" if gpu else "the CPU; no chapter needs a GPU"
@@ -167,9 +165,8 @@ class Line:
             return  # a control trains there, and says so itself
         if self.cell != self.shell.execution_count:
             self.cell, self.output = self.shell.execution_count, InPlace()
-        self.output(
-            {"text/plain": words}, passing=True
-        )  # by which theme/lab.py leaves it out of what is saved
+        # By `passing`, theme/lab.py leaves it out of what is saved.
+        self.output({"text/plain": words}, passing=True)
 
 
 def answered(shell: Any = None) -> bool:

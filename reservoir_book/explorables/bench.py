@@ -108,9 +108,8 @@ def line(task: str, row: str) -> str:
     run, base = (recipes.get(f"bench/{task}/{name}") for name in (row, "trained"))
     layers, usual = (sizes_of(one).layers for one in (run, base))
     embedding, *inner = next(part.letters for part in PARTS if part.row == row).split()
-    parts = (
-        embedding + "".join(inner[at % len(inner)] for at in range(layers)) + "tt"
-    )  # last norm and readout
+    # "tt" are the last norm and the readout.
+    parts = embedding + "".join(inner[at % len(inner)] for at in range(layers)) + "tt"
     said = [f"b{task}"]
     said += [f"l{layers}"] if layers != usual else []
     said += [f"r{run.optimiser.lr:g}"] if run.optimiser.lr != base.optimiser.lr else []

@@ -223,9 +223,8 @@ def find(
 def conversion(files: Sequence[Path]) -> str:
     """How the first of some files that is in a format that nothing here reads becomes one that is read."""
     others = [file for file in files if file.suffix.lower() in CONVERT and not stem_of(file.name, READ)]
-    other = min(
-        others, key=lambda file: file.suffix.lower() == ".json", default=None
-    )  # which may tell of the others
+    # A .json may tell of the others.
+    other = min(others, key=lambda file: file.suffix.lower() == ".json", default=None)
     return f"; {other.name} is not read as it is: {CONVERT[other.suffix.lower()]}" if other else ""
 
 

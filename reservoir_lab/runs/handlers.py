@@ -454,11 +454,7 @@ class Operations(Handler):
             if self.skipping:
                 self.skipping.set(skipping=training.skipping)
             return batch_flops(
-                training.model,
-                training.task,
-                batch,
-                autocast=training.autocast,
-                skipping=self.skipping,
+                training.model, training.task, batch, autocast=training.autocast, skipping=self.skipping
             )
 
         return self.costs.setdefault(kind, Costs()).of(found, count)

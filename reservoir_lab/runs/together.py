@@ -117,9 +117,8 @@ class Stack(nn.Module):
             if isinstance(part, BiGRU):  # what a library computes as a whole, it does not compute for many
                 vars(part)["forward"] = partial(read_both_ways, part)
             if isinstance(part, nn.Embedding):
-                part.padding_idx = (
-                    None  # PyTorch would respect it for the first model alone: `tensors` does for all
-                )
+                # PyTorch would respect it for the first model alone: `tensors` does for all.
+                part.padding_idx = None
         stacked = {name: torch.stack([each[name].detach() for each in named]) for name in named[0]}
         self.shapes = {name: p.shape for name, p in named[0].items() if p.requires_grad}
         self.kept = {name: value for name, value in stacked.items() if name not in self.shapes}
