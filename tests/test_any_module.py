@@ -615,7 +615,7 @@ def test_a_start_that_a_model_gives_its_own_layers_is_kept_and_a_zero_map_is_ask
     assert not model[1].weight.any() and (model[2].bias == -4.5).all() and not model[0].bias.any()
     nn.init.zeros_(model[2].weight)
     with pytest.raises(
-        ValueError, match=r"2\.weight is zero .*\{'\*\.2\.weight': Constant\(0\.0\)\}.* scheme=Scheme"
+        ValueError, match=r"2\.weight is zero .*\{'2\.weight': Constant\(0\.0\)\}.* scheme=Scheme"
     ):
         initialise(model, seed=0)
     assert not initialise(model, seed=0, rules={"2.weight": Constant(0.0)})[2].weight.any()
