@@ -367,7 +367,7 @@ def test_fused_kernels_see_the_mask(training, grad):
 def test_a_mask_needs_a_share_and_patterns_that_fit():
     with pytest.raises(ValueError, match="supermask needs the share of weights to keep"):
         supermask(drawn("cnn"), seed=0)
-    with pytest.raises(ValueError, match="matches no linear map and no embedding of the model; did you"):
+    with pytest.raises(ValueError, match="matches no matrix that can be masked of the model; did you"):
         supermask(drawn("cnn"), keep=0.5, patterns="9.weight", seed=0)
     model = supermask(drawn("gpt2"), keep=0.5, patterns="transformer.h.0.*", seed=0)
     assert {item.path for item in owned(model) if item.mask} == {
@@ -615,7 +615,7 @@ def test_a_start_that_a_model_gives_its_own_layers_is_kept_and_a_zero_map_is_ask
     assert not model[1].weight.any() and (model[2].bias == -4.5).all() and not model[0].bias.any()
     nn.init.zeros_(model[2].weight)
     with pytest.raises(
-        ValueError, match=r"2\.weight is zero .*\{'\*\.2\.weight': Constant\(0\.0\)\}.* scheme=Scheme"
+        ValueError, match=r"2\.weight is zero .*\{'2\.weight': Constant\(0\.0\)\}.* scheme=Scheme"
     ):
         initialise(model, seed=0)
     assert not initialise(model, seed=0, rules={"2.weight": Constant(0.0)})[2].weight.any()

@@ -240,7 +240,7 @@ def test_a_mask_that_keeps_no_weight_is_refused_before_anything_changes():
 def test_padding_stays_zero_and_wrong_plans_are_refused():
     table = supermask(initialise(Embedding(9, 4, stream="table", padding=0), seed=0), Mask(keep=0.5), seed=0)
     assert not table(torch.zeros(1, dtype=torch.long)).any()
-    with pytest.raises(ValueError, match="'encodr' matches no linear map and no embedding"):
+    with pytest.raises(ValueError, match="'encodr' matches no matrix that can be masked"):
         masked(Mask(keep=0.5, patterns=("encodr",)))
     model = initialise(EncoderDecoder(CONFIG), seed=0)
     assert supermask(model, Mask(), seed=0) is model and not masks(model)
@@ -265,7 +265,7 @@ def test_a_plan_has_no_fields_beside_it():
 
 @pytest.mark.parametrize("keep", [0.5, 1])
 def test_a_choice_that_is_not_there_is_refused_whatever_the_share(keep):
-    with pytest.raises(ValueError, match=r"'nope\.\*' matches no linear map and no embedding"):
+    with pytest.raises(ValueError, match=r"'nope\.\*' matches no matrix that can be masked"):
         supermask(encoder_alone(), keep=keep, seed=0, patterns="nope.*")
 
 
