@@ -172,6 +172,11 @@ def test_a_class_of_each_is_in_training_and_the_columns_are_said(tmp_path):
     assert "2 classes: 5 23, 10 1" in corpus.notes
 
 
+def test_of_two_columns_the_one_that_is_no_text_holds_the_labels(tmp_path):
+    content = "text,mood\n" + "".join(f"good {i},{i % 2}\n" for i in range(30))
+    assert labelled(write(tmp_path, r__csv=content)).notes[0] == "texts in 'text', labels in 'mood'"
+
+
 def test_two_texts_are_judged_together(tmp_path):
     content = "one,two,label\n" + "".join(f"a{i},b{i},{i % 2}\n" for i in range(20))
     corpus = labelled(write(tmp_path, r__csv=content), files=Files(text=("one", "two")))
