@@ -100,14 +100,14 @@ function listItem(node, page) {
   return tag('li', {}, box, loose ? page.children(node) : body, sum(node, page));
 }
 
-// The sign stays on the line of its number, which may be an evaluated one that ends before this text.
-const PER_CENT = /(?:^|(?<=[\d)])) %/g;
+// The sign or unit stays on the line of its number, which may be an evaluated one that ends before this text.
+const UNIT = /(?:^|(?<=[\d)])) (%|[kM]B\b)/g;
 
 // mystmd takes a footnote without a definition for text, and says nothing of it.
 function text(node, page) {
   const note = /\[\^[\w-]+\]/.exec(node.value);
   if (note) page.fail(node, `the footnote ${note[0]} has no definition`);
-  return escape(node.value.replace(PER_CENT, '\u00a0%'));
+  return escape(node.value.replace(UNIT, '\u00a0$1'));
 }
 
 export const prose = {
