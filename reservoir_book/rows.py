@@ -253,7 +253,8 @@ def fronts(tasks: Mapping[str, str], labels: Mapping[str, Mapping[str, str]]) ->
     y: dict[str, list[list[float]]] = {cost: [] for cost in COSTS}
     for number, task in enumerate(tasks):
         frame, place = costs(task), {"row": 1 + number // 2, "col": 1 + number % 2}
-        called = [labels.get(task, {}).get(name, "") for name in frame.index]
+        # Names stand to the left of their points, where most of the panels are empty, with a gap for the point itself.
+        called = [f"{labels.get(task, {}).get(name, '')}\u2003" for name in frame.index]
         for origin in plots.ORIGINS:
             group = frame[frame["origin"] == origin]
             look = {"color": plots.colour(origin, 0.75), "size": 7}
@@ -274,7 +275,7 @@ def fronts(tasks: Mapping[str, str], labels: Mapping[str, Mapping[str, str]]) ->
             hoverinfo="skip",
             **place,
         )
-        drawn.add_scatter(mode="text", text=called, textposition="bottom center", showlegend=False, **place)
+        drawn.add_scatter(mode="text", text=called, textposition="middle left", showlegend=False, **place)
         for cost in COSTS:
             ordered = frame.sort_values([cost, "right"], ascending=[True, False])
             x[cost] += [[*ordered[cost], ordered[cost].max()], list(frame[cost])]

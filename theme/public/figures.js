@@ -61,7 +61,8 @@
   }
 
   // On a phone the names of rows would leave no room for the plot: they are broken into lines, wherever they stand, since
-  // an axis knows its places by them. What is written next to points may leave the plot.
+  // an axis knows its places by them. What is written next to points may leave the plot. Between crowded points (words
+  // without marks of their own) in panels side by side no word has room: there the names are shown at a touch alone.
   const LONGEST = { x: 12, y: 22 }; // characters of a line
   const broken = (text, most) => (typeof text === 'string' && !text.includes('<') && Number.isNaN(Number(text))
     ? text.replace(new RegExp(`(.{1,${most}})(?: +|$)`, 'g'), '$1<br>').replace(/<br>$/, '') : text);
@@ -76,27 +77,44 @@
       const title = value.title?.text && key.startsWith('x') ? { title: { ...value.title, text: broken(value.title.text, 30) } } : {};
       return [key, { ...ticks(value, most), ...title }];
     });
-    return { ...rest, data: data.map((trace) => ({ ...placed(trace), ...(trace.text && trace.mode?.includes('text') ? { cliponaxis: false, textfont: { ...trace.textfont, size: 10 } } : {}) })),
+    const beside = (layout.xaxis2?.domain?.[0] ?? 0) > 0;
+    return { ...rest, data: data.map((trace) => ({ ...placed(trace), ...(beside && trace.mode === 'text' ? { visible: false } : {}), ...(trace.text && trace.mode?.includes('text') ? { cliponaxis: false, textfont: { ...trace.textfont, size: 10 } } : {}) })),
       layout: Object.fromEntries(named), frames: frames?.map((frame) => ({ ...frame, data: frame.data?.map(placed) })) };
   }
 
-  // Between powers of ten plotly writes small single digits, and many of them: 2, 5 and whole numbers can be read.
-  function counted(axis, key, data) {
+  // Between powers of ten plotly writes small single digits, and many of them: 2, 5 and whole numbers can be read. On a
+  // phone even those of two powers do not fit.
+  function counted(axis, key, data, narrow) {
     if (axis?.type !== 'log' || axis.exponentformat || axis.tickvals) return axis;
     const letter = key[0];
     const shown = data.filter((trace) => (trace[`${letter}axis`] ?? letter) === key.replace('axis', '')).flatMap((trace) => trace[letter] ?? []).filter((value) => value > 0);
     const decades = Math.log10(shown.reduce((most, value) => Math.max(most, value), 0) / shown.reduce((least, value) => Math.min(least, value), Infinity));
-    return { tickformat: ',~g', ...(decades >= 3 ? { dtick: 1 } : decades >= 1 ? { dtick: 'D2' } : {}), ...axis };
+    const spaced = decades >= (narrow ? 2 : 3) ? { dtick: 1 } : decades >= (narrow ? 0.5 : 1) ? { dtick: 'D2' } : {};
+    return { tickformat: ',~g', ...spaced, ...axis };
+  }
+
+  // A legend above the plot stands over the titles of panels, however many lines it takes.
+  function above(layout) {
+    const { legend, margin = {}, annotations = [], height = 450 } = layout;
+    const titled = annotations.filter(({ yref, y, yanchor }) => yref === 'paper' && y >= 0.99 && yanchor === 'bottom');
+    if (!titled.length || legend?.yanchor !== 'bottom') return {};
+    const lines = Math.max(...titled.map(({ text }) => text.split('<br>').length));
+    return { legend: { y: legend.y + (24 * lines) / (height - (margin.t ?? 0) - (margin.b ?? 0)) } };
+  }
+
+  // Plotly writes a colour of words into each of them; the style sheet mixes it with the page's ink.
+  function own(stage) {
+    for (const words of stage.querySelectorAll('.textpoint text, .annotation-text')) words.style.setProperty('--own', words.style.fill);
   }
 
   function layoutOf(figure, element) {
     const { width, ...given } = figure.layout ?? {}; // the column decides how wide a figure is
-    const layout = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, /^[xy]axis\d*$/.test(key) ? counted(value, key, figure.data) : value]));
     const narrow = isNarrow(element);
+    const layout = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, /^[xy]axis\d*$/.test(key) ? counted(value, key, figure.data, narrow) : value]));
     const base = { autosize: true, margin: { l: narrow ? 48 : 64, r: 16, t: layout.title ? 56 : 24, b: 48 } };
     // Beside the plot a legend would take half of a phone: there it goes below.
     const legend = narrow && layout.legend?.orientation !== 'h' ? { legend: { orientation: 'h', x: 0, y: -0.2, yanchor: 'top' } } : {};
-    return { ...merge(merge(base, layout), legend), template: template(layout.template) };
+    return { ...merge(merge(merge(base, layout), legend), above(layout)), template: template(layout.template) };
   }
 
   // On a phone the tools would lie over the legend, and fingers zoom without them.
@@ -122,7 +140,10 @@
       figures.set(element, figure);
       stage.style.height = getComputedStyle(element).getPropertyValue('--height');
       element.append(stage);
+      const mixed = () => own(stage);
       await Plotly.newPlot(stage, figure.data, layoutOf(figure, element), { ...toolsOf(element), ...figure.config, responsive: true, displaylogo: false });
+      mixed();
+      stage.on('plotly_afterplot', mixed);
       if (figure.frames?.length) await Plotly.addFrames(stage, figure.frames);
       element.classList.add('drawn');
       watcher.unobserve(element);

@@ -1,4 +1,6 @@
 // Tables that a cell printed: numbers are set flush right, words flush left, sentences get room, and ranges stay whole.
+import { inlineCode } from './html.mjs';
+
 const ROW = /<tr\b[^>]*>[\s\S]*?<\/tr>/gi;
 const CELL = /<(td|th)\b([^>]*)>([\s\S]*?)<\/\1>/gi;
 const WORDS = /<(td|th|p)\b([^>]*)>([\s\S]*?)<\/\1>/gi;
@@ -10,11 +12,14 @@ const MANY = 4; // columns of ranges, for which a page is too narrow if range an
 const WIDE = 7; // columns in all, with which three columns of ranges are too many
 const DENSE = 8; // columns in all, from which on they stand closer together
 const SENTENCE = 60; // characters
+const FIGURE = 12; // characters of a number with its unit, a range or a date, which is not broken
+const LABEL = 14; // characters of a row's label from which on the labels need room
 const SHORT = 36; // characters of a cell that is not broken next to a column of sentences
 
 const CODE = /`([^`<]+)`/g;
-// No amount of money: no space within the signs, at either end. Quotations also have commands without them.
-const MATH = /\$(\S|\S[^$<&]*\S)\$|(\\[a-z]+\{\w+\}(?:[_^]\w)?)/g;
+// No amount of money: no space within the signs, at either end. Quotations also have commands, indices and powers
+// without them.
+const MATH = /\$(\S|\S[^$<&]*\S)\$|(\\[a-z]+\{\w+\}(?:[_^]\w)?)|(?<=\w)(?:_\{([\w/]+)\}|\^(\w)\b)/g;
 
 const plain = (html) => html.replace(/<[^>]*>/g, '').trim();
 const parts = (text, pattern) => [...text.matchAll(pattern)];
@@ -53,10 +58,12 @@ export function aligned(html) {
     const alone = found.filter((kind) => kind === 'words short').length === 1; // of several, each may take two lines
     const dense = rows[0].length >= DENSE && !/^[^>]*\bmany\b/.test(table) ? table.replace(/^<table\b([^>]*)/i, (_, attributes) => `<table${marked(attributes, 'dense')}`) : table;
     const kinds = alone ? found : found.map((kind) => kind?.replace(' short', ''));
+    const labelled = rows.some((cells) => cells.slice(0, cells.length - width).some(([, , , inside]) => plain(inside).length > LABEL));
     return dense.replace(ROW, (row) => {
       let column = width - parts(row, CELL).length; // labels of the rows stand before the columns
       return row.replace(CELL, (cell, name, attributes, inside) => {
-        const kind = column < 0 && plain(inside).length > SENTENCE ? 'sentences' : kinds[column];
+        const figure = !kinds[column] && NUMBER.test(plain(inside)) && plain(inside).length <= FIGURE && /[ -]/.test(plain(inside)) && 'whole';
+        const kind = column >= 0 ? kinds[column] || figure : plain(inside).length > SENTENCE ? 'sentences' : labelled && 'label';
         column += 1;
         return kind ? `<${name}${marked(attributes, kind)}>${inside}</${name}>` : cell;
       });
@@ -66,5 +73,6 @@ export function aligned(html) {
 
 /** The HTML with what its cells and paragraphs have between backticks as code, and between dollar signs as `formula` sets it. */
 export function worded(html, formula) {
-  return html.replace(WORDS, (_, name, attributes, inside) => `<${name}${attributes}>${inside.replace(CODE, '<code>$1</code>').replace(MATH, (_, tex, bare) => formula(tex ?? bare))}</${name}>`);
+  const set = (_, tex, bare, index, power) => (index ? `<sub>${index}</sub>` : power ? `<sup>${power}</sup>` : formula(tex ?? bare));
+  return html.replace(WORDS, (_, name, attributes, inside) => `<${name}${attributes}>${inside.replace(CODE, (_, code) => inlineCode(code)).replace(MATH, set)}</${name}>`);
 }

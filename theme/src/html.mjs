@@ -1,6 +1,7 @@
 // Small helpers that write HTML. Every string that comes from the content goes through `escape` or `tag`'s attributes.
 
 const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const UNBROKEN = 28; // characters of a word of code for which even a phone has room
 const VOID = new Set(['br', 'hr', 'img', 'input', 'link', 'meta']);
 
 /** Text as HTML: the five characters that mean something become entities. */
@@ -20,6 +21,11 @@ export function tag(name, attributes = {}, ...children) {
     .join('');
   if (VOID.has(name)) return `<${name}${written}>`;
   return `<${name}${written}>${children.flat(Infinity).filter(Boolean).join('')}</${name}>`;
+}
+
+/** Code within a line, from text that is HTML already: a browser would break its words at their hyphens. */
+export function inlineCode(html) {
+  return `<code>${html.replace(/\S*-\S+/g, (word) => (word.length <= UNBROKEN ? `<span class="whole">${word}</span>` : word))}</code>`;
 }
 
 /** Class names joined, the empty ones dropped. */

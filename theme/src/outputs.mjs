@@ -33,7 +33,15 @@ export async function loadOutputs(node, fetchText) {
   await Promise.all(jobs);
 }
 
-const text = (html, kind) => tag('div', { class: classes('output-text', kind) }, tag('pre', {}, html));
+// Columns that a cell has set with spaces stay below one another, even where the reader has to scroll for them.
+const COLUMNS = /^ +\S|\S {2,}\S/;
+const LONGEST = 90; // characters of a line: longer ones are sentences, which are broken
+
+function text(html, kind) {
+  const lines = html.replace(/<[^>]*>/g, '').split('\n');
+  const columns = lines.filter((line) => COLUMNS.test(line)).length > 1 && lines.every((line) => line.length <= LONGEST);
+  return tag('div', { class: classes('output-text', kind, columns && 'columns') }, tag('pre', {}, html));
+}
 
 function html(content, node, page) {
   if (/<script\b/i.test(content)) page.fail(node, 'an HTML output holds a script, which the page would not run; print a figure, a table or a widget instead');

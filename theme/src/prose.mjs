@@ -1,5 +1,5 @@
 // Running text: paragraphs, headings, lists, links, references, citations, footnotes, mathematics.
-import { classes, escape, plain, tag } from './html.mjs';
+import { classes, escape, inlineCode, plain, tag } from './html.mjs';
 
 const wrap = (name, attributes) => (node, page) => tag(name, { class: node.class, ...attributes }, page.children(node));
 
@@ -73,10 +73,15 @@ function footnoteDefinition(node, page) {
   return '';
 }
 
+const SHORT = 20; // characters of a formula that stays in one line, and a few of its tags
+
 function inlineMath(node, page) {
   if (!node.html) page.fail(node, `the formula "${node.value}" was not typeset`);
   page.uses.math = true;
-  return tag('span', { class: 'math' }, node.html);
+  // Browsers break a line anywhere in a formula and between it and the full stop that follows.
+  const shown = node.html.split('class="katex-html"').at(-1);
+  const short = shown.replace(/<[^>]*>/g, '').length <= SHORT || shown.split('class="base"').length === 2;
+  return tag('span', { class: classes('math', short && 'whole') }, node.html);
 }
 
 function math(node, page) {
@@ -122,7 +127,7 @@ export const prose = {
   superscript: wrap('sup'),
   keyboard: wrap('kbd'),
   smallcaps: wrap('span', { class: 'smallcaps' }),
-  inlineCode: (node) => tag('code', {}, escape(node.value)),
+  inlineCode: (node) => inlineCode(escape(node.value)),
   break: () => '<br>',
   thematicBreak: () => '<hr>',
   span: wrap('span'),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import katex from 'katex';
 import { ContentError } from '../src/errors.mjs';
 import { aligned, worded } from '../src/frames.mjs';
 import { minutesToRead } from '../src/facts.mjs';
@@ -97,10 +98,11 @@ test('in a printed table numbers stand flush right, words flush left, and ranges
   assert.match(frame, /<td class="words sentences">A sentence/);
   assert.match(frame, /<td>not run<\/td><td class="words sentences data">short<\/td><td class="words short"><\/td>/);
   assert.match(aligned(`<table><tr><th>${long}</th><td>not run yet</td></tr></table>`), /<th class="sentences">A sentence[^<]*<\/th><td>not run yet/);
-  assert.match(aligned('<table><tr><td>9 of 20</td></tr></table>'), /^<table><tr><td>9\u00a0of\u00a020<\/td>/);
-  assert.match(aligned('<table><tr><td>99.9 ± 0.1</td></tr></table>'), /^<table><tr><td>99\.9\u00a0±\u00a00\.1<\/td>/);
+  assert.match(aligned('<table><tr><td>9 of 20</td></tr></table>'), /<td>9\u00a0of\u00a020<\/td>/);
+  assert.match(aligned('<table><tr><td>99.9 ± 0.1</td></tr></table>'), /<td>99\.9\u00a0±\u00a00\.1<\/td>/);
+  assert.match(aligned('<table><tr><th>a label of 16 c.</th><td>2026-11-28</td></tr></table>'), /<th class="label">a label of 16 c\.<\/th><td class="whole">2026/);
   const four = '<td>1 (one run)</td>' + '<td>95.1 (94.8 to 95.5)</td>'.repeat(4);
-  assert.match(aligned(`<table><tr>${four}</tr></table>`), /^<table class="ranged many"><tr><td>1 \(one run\)<\/td><td>95\.1 <span/);
+  assert.match(aligned(`<table><tr>${four}</tr></table>`), /^<table class="ranged many"><tr><td class="whole">1 \(one run\)<\/td><td>95\.1 <span/);
   const apart = '<table><tr><th colspan="2">both</th></tr><tr><td>a</td><td>b</td></tr></table>';
   assert.equal(aligned(apart), apart);
   assert.equal(aligned('<b>no table</b>'), '<b>no table</b>');
@@ -116,14 +118,27 @@ test('in a printed table numbers stand flush right, words flush left, and ranges
 
 test('code and formulas of printed cells and paragraphs are set, and sums of money are not', () => {
   const formula = (tex) => `<i>${tex}</i>`;
-  assert.equal(worded('`x`<p>`x`</p><tr><th class="a">as `a/b` of $\\sqrt{x}$</th><td>from $5 to $6 by \\mathbf{W}_1</td></tr>', formula),
-    '`x`<p><code>x</code></p><tr><th class="a">as <code>a/b</code> of <i>\\sqrt{x}</i></th><td>from $5 to $6 by <i>\\mathbf{W}_1</i></td></tr>');
+  assert.equal(worded('`x`<p>`x`</p><tr><th class="a">as `a/b` of $\\sqrt{x}$</th><td>from $5 to $6 by \\mathbf{W}_1, p^2 of Base_{small}, `a --b-c`</td></tr>', formula),
+    '`x`<p><code>x</code></p><tr><th class="a">as <code>a/b</code> of <i>\\sqrt{x}</i></th><td>from $5 to $6 by <i>\\mathbf{W}_1</i>, p<sup>2</sup> of Base<sub>small</sub>, <code>a <span class="whole">--b-c</span></code></td></tr>');
 });
 
 test('only a page with figures loads their script', async () => {
   const plotly = { 'application/vnd.plotly.v1+json': { content: '{"data":[]}' } };
   assert.match(await renderPage(site, content([output(plotly)])), /figures\.js/);
   assert.doesNotMatch(await renderPage(site, content([])), /figures\.js/);
+});
+
+test('columns of spaces are not broken, long lines are', async () => {
+  const printed = (value) => renderPage(site, content([node('outputs', [{ type: 'output', jupyter_data: { output_type: 'stream', name: 'stdout', text: value } }])]));
+  assert.match(await printed('one    1\ntwo   22\n'), /class="output-text stdout columns"/);
+  assert.match(await printed('one    1\none line alone'), /class="output-text stdout"/);
+  assert.match(await printed(`one    1\ntwo   22\n${'word '.repeat(20)}`), /class="output-text stdout"/);
+});
+
+test('a short formula stays in one line, with what follows it', async () => {
+  const formula = (value) => renderPage(site, content([node('paragraph', [{ type: 'inlineMath', value, html: katex.renderToString(value) }, text('.')])]));
+  assert.match(await formula('(m, -k)'), /<span class="math whole"><span class="katex">/);
+  assert.match(await formula('a = b + c + d + e + f + g + h + i + j + k + l'), /<span class="math"><span class="katex">/);
 });
 
 test('what a cell prints in pieces is shown as one, and what it prints to another stream is not', async () => {

@@ -545,6 +545,7 @@ var NAMES = { value: "value network", identity: "identity", synthetic: "syntheti
 var ORIGIN = { value: "trained", identity: "fixed", synthetic: "trained" };
 var REACH = 1.35;
 var WIDE = 0.42;
+var NARROW = 460;
 var bytes = (value) => value instanceof DataView ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength) : new Uint8Array(value);
 var view_default = {
   render({ model, el }) {
@@ -554,7 +555,7 @@ var view_default = {
     const last = steps[steps.length - 1];
     ui.slider("frame", { label: "Step", min: 0, max: steps.length - 1, format: (frame) => number(steps[frame], 4) });
     ui.choice("kind", { label: "Estimate", options: KINDS.map((kind) => [kind, NAMES[kind]]) });
-    const field = ui.chart({ height: 230, label: "Gradients of each word", x: { label: "", domain: [-0.6, words.length - 0.4], ticks: words.map((_, i) => i), format: (i) => ui.stage.clientWidth < 460 ? words[i].slice(0, 3) : words[i] }, y: { label: "", domain: [-REACH, REACH], ticks: [] } });
+    const field = ui.chart({ height: 230, label: "Gradients of each word", x: { label: "", domain: [-0.6, words.length - 0.4], ticks: words.map((_, i) => i), format: (i) => words[i] }, y: { label: "", domain: [-REACH, REACH], ticks: [] } });
     const curves = ui.chart({ height: 190, label: "Cosine with the true gradient", x: { label: "steps", domain: [0, last] }, y: { label: "cosine", domain: [-1, 1.05], ticks: [-1, 0, 1] } });
     ui.draw(({ frame, kind }) => {
       const true_ = arrows(data, { frame, words: words.length });
@@ -571,6 +572,7 @@ var view_default = {
         marks.push({ kind: "points", x: own.map(([dx], i) => i + WIDE * dx), y: own.map(([, dy]) => dy), size: 3, origin, open: origin !== void 0 });
       }
       field.update({ marks });
+      if (ui.stage.clientWidth < NARROW) field.element.querySelectorAll(".ex-tick").forEach((word2, i) => word2.setAttribute("dy", i % 2 ? 14 : 0));
       curves.update({
         marks: [
           ...KINDS.map((each) => ({ kind: "line", x: steps, y: cosines[each], origin: ORIGIN[each], dash: each === "synthetic" ? "5 3" : void 0, name: NAMES[each] })),

@@ -6,6 +6,7 @@ const NAMES = { value: 'value network', identity: 'identity', synthetic: 'synthe
 const ORIGIN = { value: 'trained', identity: 'fixed', synthetic: 'trained' };
 const REACH = 1.35; // of the drawing, in longest true arrows
 const WIDE = 0.42; // how much of the way to the next word such an arrow would take
+const NARROW = 460; // pixels in which the words have no room in one line
 const bytes = (value) => (value instanceof DataView ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength) : new Uint8Array(value));
 
 export default {
@@ -16,7 +17,7 @@ export default {
     const last = steps[steps.length - 1];
     ui.slider('frame', { label: 'Step', min: 0, max: steps.length - 1, format: (frame) => number(steps[frame], 4) });
     ui.choice('kind', { label: 'Estimate', options: KINDS.map((kind) => [kind, NAMES[kind]]) });
-    const field = ui.chart({ height: 230, label: 'Gradients of each word', x: { label: '', domain: [-0.6, words.length - 0.4], ticks: words.map((_, i) => i), format: (i) => (ui.stage.clientWidth < 460 ? words[i].slice(0, 3) : words[i]) }, y: { label: '', domain: [-REACH, REACH], ticks: [] } });
+    const field = ui.chart({ height: 230, label: 'Gradients of each word', x: { label: '', domain: [-0.6, words.length - 0.4], ticks: words.map((_, i) => i), format: (i) => words[i] }, y: { label: '', domain: [-REACH, REACH], ticks: [] } });
     const curves = ui.chart({ height: 190, label: 'Cosine with the true gradient', x: { label: 'steps', domain: [0, last] }, y: { label: 'cosine', domain: [-1, 1.05], ticks: [-1, 0, 1] } });
 
     ui.draw(({ frame, kind }) => {
@@ -31,6 +32,7 @@ export default {
         marks.push({ kind: 'points', x: own.map(([dx], i) => i + WIDE * dx), y: own.map(([, dy]) => dy), size: 3, origin, open: origin !== undefined });
       }
       field.update({ marks });
+      if (ui.stage.clientWidth < NARROW) field.element.querySelectorAll('.ex-tick').forEach((word, i) => word.setAttribute('dy', i % 2 ? 14 : 0)); // in two lines
       curves.update({
         marks: [
           ...KINDS.map((each) => ({ kind: 'line', x: steps, y: cosines[each], origin: ORIGIN[each], dash: each === 'synthetic' ? '5 3' : undefined, name: NAMES[each] })),
