@@ -251,6 +251,11 @@ BAD = {  # a command line -> (its exit status, what is said)
     "run --dry-run --price nan": (1, "--price must be at least 0 dollars per hour, got nan"),
     "submit transformer --hours nan": (2, "--hours must be a positive number of hours, got nan"),
     "submit transformer --gpus -1": (2, "--gpus must be at least 0, got -1"),
+    "submit transformer --cpus 0": (2, "--cpus must be at least 1, got 0"),
+    "submit transformer --hours 0.05 --lead 200": (2, "shorter than --hours, 180 s, got 200 s"),
+    "submit transformer/miniature --seeds": (1, "--seeds needs at least one"),
+    "submit transformer/miniature --budget.steps 0": (2, "steps must be at least 1, got 0"),
+    "records": (1, "there is nothing to pack: no record lies in "),
     "export sentences/bag --to model": (1, "sentences/bag"),
     "export seeds/miniature --to .": (1, "--to must name a folder of its own"),
 }

@@ -252,7 +252,7 @@ def test_the_nearest_recipe_is_named():
 def test_what_is_recorded_is_not_run_again_but_afresh(text, results):
     run = small_run(text)
     record, trained = started(run)
-    assert trained and started(run) == (record, False)
+    assert trained and started(run) == (record, False) and record.together == 1
     again, trained = started(run, fresh=True)
     assert trained and deterministic(again) == deterministic(record) and again != record
     assert started(run.evolve(seed=1))[1] and started(run.evolve(optimiser={"lr": 0.1}))[1]

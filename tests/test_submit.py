@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from cluster import Cluster, Unable, missing
 from repeated import deterministic
-from small import RECIPE, files, sentence, small_run
+from small import small_run
 
 from reservoir.training import Stepped
-from reservoir_lab.launch.cli import Resources, main
+from reservoir_lab.launch.cli import Resources
 from reservoir_lab.launch.submit import Job, executor
 from reservoir_lab.runs.execution import execute
 from reservoir_lab.runs.records import path_of, read_record
@@ -27,31 +27,6 @@ def reference(run, tmp_path, monkeypatch):
         return execute(run)
 
 
-# What a job asks for
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--cpus", "0"], "--cpus must be at least 1, got 0"),
-        (["--gpus", "-1"], "--gpus must be at least 0, got -1"),
-        (["--hours", "0.05", "--lead", "200"], "--lead must be shorter than --hours, 180 s, got 200 s"),
-        (["--seeds"], "--seeds needs at least one"),
-        (["--budget.steps", "0"], "steps must be at least 1, got 0"),
-    ],
-    ids=" ".join,
-)
-def test_what_makes_no_sense_is_named(capsys, results, words, said):
-    try:
-        status = main(["submit", RECIPE, "--scale", "smoke", *words])
-    except SystemExit as end:
-        status = end.code
-    err = capsys.readouterr().err
-    assert status in (1, 2) and said in " ".join(err.replace("│", " ").split()) and files(results) == []
-    if status == 1:
-        sentence(err)
-
-
 def test_without_slurm_the_error_says_what_to_do(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ValueError, match="; `reservoir run` takes the same runs on this machine"):
@@ -61,6 +36,22 @@ def test_without_slurm_the_error_says_what_to_do(monkeypatch, tmp_path):
 def test_a_job_goes_on_where_it_was_even_if_it_was_begun_afresh(text):
     again = Job(small_run(text), fresh=True).checkpoint()
     assert again.function == Job(small_run(text), fresh=False) and not again.args
+
+
+class Seen(Job):
+    """A job that tells which GPUs it has left to its process: `LocalExecutor` names none."""
+
+    def __call__(self):
+        return super().__call__(), os.environ["CUDA_VISIBLE_DEVICES"]
+
+
+@pytest.mark.slow
+def test_the_tasks_of_a_job_are_one_run_and_choose_among_all_gpus(text, results, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", f"{HERE}:{HERE.parent}")
+    local, run = submitit.LocalExecutor(results / "jobs"), small_run(text)
+    local.update_parameters(tasks_per_node=2, timeout_min=10)
+    assert local.submit(Seen(run)).results() == [(str(path_of(run)), "")] * 2
+    assert read_record(path_of(run)).machine["processes"] == 2
 
 
 # On SLURM
