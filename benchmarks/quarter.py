@@ -5,8 +5,8 @@
 Every row is tried at the rates of the sweep on the seeds that are for looking, unless `data/bench/looking.jsonl` has
 them, and its judged seeds are run at the best. At first it says whether a GPU's weights have a CPU's bits, what it
 gains to train many seeds together, and what a step costs next to torch's own layers. It stops in time: what was
-finished is written, and what was not is counted. `looking.jsonl`, `rates.json` and `records-*.jsonl.gz` lie in OUT
-then; `reservoir records` packs the last. With `--scale smoke` all of it runs on a CPU in minutes.
+finished is written, and what was not is counted. `looking.jsonl` and `rates.json` lie in OUT then, and in OUT/records
+what `reservoir records OUT/records` packs. With `--scale smoke` all of it runs on a CPU in minutes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from reservoir_lab.recipes import bench, text
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import build
 from reservoir_lab.runs.execution import execute, train_run
-from reservoir_lab.runs.provenance import check_settled
+from reservoir_lab.runs.provenance import check_settled, code
 from reservoir_lab.runs.records import find_records
 from reservoir_lab.runs.run import Run
 from reservoir_lab.runs.together import executing, table_of, train_together
@@ -155,6 +155,8 @@ def bench_on(chosen: argparse.Namespace, how: dict[str, Any]) -> None:
         ValueError: as in `check_settled`, before anything is run.
     """
     check_settled(registry.get("bench/circle/trained", scale=chosen.scale, seed=bench.JUDGED[0]))
+    # Said once, since what is found is noted in the checkout, which is changed then.
+    os.environ.setdefault("RESERVOIR_CODE", json.dumps(code()))
     results = Path(os.environ.setdefault("RESERVOIR_RESULTS", tempfile.mkdtemp()))
     names = [name for name in looking.rows() if chosen.only in name]
     missing = set(looking.missing()) if chosen.scale == "laptop" else set(names)
@@ -180,7 +182,7 @@ def bench_on(chosen: argparse.Namespace, how: dict[str, Any]) -> None:
     looking.write_rates()
     for path in (looking.found_file(), looking.found_file().with_name("rates.json")):
         shutil.copy(path, chosen.out / path.name)
-    send_back(results, chosen.out)
+    send_back(results, chosen.out / "records")
 
 
 def not_recorded(name: str, scale: Any) -> list[int]:
@@ -255,6 +257,7 @@ def cost(name: str) -> float:
 
 def send_back(results: Path, out: Path) -> None:
     """Write all records as lines, in files that are small enough to be sent."""
+    out.mkdir(exist_ok=True)
     number, size = 0, 0.0
     lines: list[str] = []
     paths = sorted(results.rglob("seed-*.json"))

@@ -3,6 +3,7 @@
 import argparse
 import gzip
 import json
+import os
 import subprocess
 import sys
 import time
@@ -77,15 +78,19 @@ def test_a_quarter_of_an_hour_looks_judges_and_sends_back(tmp_path, monkeypatch)
     monkeypatch.setattr(looking, "found_file", lambda: tmp_path / "looking.jsonl")
     monkeypatch.setattr(looking, "write_rates", lambda: (tmp_path / "rates.json").write_text("{}"))
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path / "results"))
+    monkeypatch.setenv("RESERVOIR_CODE", "")
+    monkeypatch.delenv("RESERVOIR_CODE")  # and whatever the script sets goes with the test
     (tmp_path / "out").mkdir()
     chosen = argparse.Namespace(
         out=tmp_path / "out", only="recall/only-embeddings", scale="smoke", no_text=True
     )
     quarter.bench_on(chosen, HOW | {"others": 0, "until": time.time() + 300})
-    packed = gzip.decompress((tmp_path / "out" / "records-0.jsonl.gz").read_bytes()).decode()
+    packed = gzip.decompress((tmp_path / "out" / "records" / "records-0.jsonl.gz").read_bytes()).decode()
     records = [json.loads(line) for line in packed.splitlines()]
     assert [record["seed"] for record in records] == list(bench.JUDGED)
     assert {record["together"] for record in records} == {len(bench.JUDGED)}
+    # Another row's workers begin when the checkout holds what the first one found: it is the same code.
+    assert json.loads(os.environ["RESERVOIR_CODE"]) == records[0]["code"]
     lines = (tmp_path / "out" / "looking.jsonl").read_text(encoding="utf-8").splitlines()
     assert {json.loads(line)["row"] for line in lines} == {"recall/only-embeddings"}
     assert (tmp_path / "out" / "rates.json").exists()
