@@ -131,7 +131,7 @@ def sources_digest() -> str:
     """The digest of all that recipes import of ours: some are named after what the library offers."""
     digest = sha256()
     for house in (reservoir, lab):
-        for path in sorted(Path(house.__file__).parent.rglob("*.py")):
+        for path in sorted(Path(house.__path__[0]).rglob("*.py")):
             digest.update(path.read_bytes())
     return digest.hexdigest()
 
