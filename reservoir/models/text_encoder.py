@@ -196,7 +196,7 @@ class TextClassifier(nn.Module):
 
 
 START = Normal(0.3)
-"""How a tagger's embeddings and positions start: of the spreads from 0.2 to 1, circles are learned soonest with this."""
+"""How a tagger's embeddings and positions start. Of the spreads from 0.2 to 1, this one learned circles soonest."""
 KINDS: tuple[LayerKind, ...] = ("transformer", "attention", "ffn", "ffn-4", "ffn-16", "gru", "conv")
 ONLY_BACK: tuple[LayerKind, ...] = (*CAUSAL, "attention", "ffn-4", "ffn-16")
 
