@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
-from reservoir.layers.arguments import check_choice
 from reservoir.layers.block import Activation
 from reservoir.weights.files import shortened
 
@@ -140,7 +139,9 @@ def _check(name: str, value: Any, hint: Any) -> None:
         if type(value) not in (int, float) or not 0 <= value < 1:
             raise ValueError(f"{name} must be in [0, 1), got {shortened(value)}")
     elif get_origin(hint) is Literal:
-        check_choice(name, value, get_args(hint))
+        if not isinstance(value, str) or value not in get_args(hint):
+            *others, last = map(repr, get_args(hint))
+            raise ValueError(f"{name} must be {', '.join(others)} or {last}, got {shortened(value)}")
     elif get_origin(hint) is tuple:
         if not isinstance(value, tuple) or len(value) > DEPTH or any(type(one) is not str for one in value):
             raise ValueError(f"{name} must be a tuple of names, got {shortened(value)}")
