@@ -46,11 +46,9 @@ lab: $(INSTALLED)  ## open the book in JupyterLab
 notebooks: $(INSTALLED)  ## execute the notebooks that are stale; CHAPTERS=chapters/03-transformer.md executes that one
 	@$(KEEP_MEMORY) $(PYTHON_ENV) theme/notebooks.py --jobs 2 $(ARGS) $(CHAPTERS)
 
-# What is derived from the recipes: the digests of their first weights, what `list` prints, and the rules by which the
-# bench is judged.
+# What is derived from the recipes: the digests of their first weights, and the rules by which the bench is judged.
 generated: $(INSTALLED)  ## write what is generated from the recipes, after one was added or changed
 	@OMP_NUM_THREADS=1 $(PYTHON_ENV) tests/test_same_bits.py
-	@$(PYTHON_ENV) -c 'from reservoir_lab.launch import console; console.write_catalogue()'
 	@$(PYTHON_ENV) -c 'from reservoir_lab.evidence import rules; rules.write()'
 
 # Four processes share the tests, a file at a time, in the order of tests/conftest.py; on two cores, since some of them often

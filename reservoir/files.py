@@ -245,7 +245,7 @@ def locked(target: Path, *, advice: str = ADVICE) -> Iterator[bool]:
     """Hold the one lock of what is made at `target`; False if another process holds it.
 
     Raises:
-        WriteError: there is no writing next to `target`.
+        WriteError: nothing can be written next to `target`.
     """
     path = target.with_name(f".{target.name}.lock")
     while True:

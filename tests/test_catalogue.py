@@ -5,33 +5,40 @@ import re
 import subprocess
 import sys
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import pytest
 
-from reservoir.datasets.shipped import shipped
 from reservoir_lab import recipes
 from reservoir_lab.launch import console
 from reservoir_lab.launch.cli import main
 from reservoir_lab.runs.run import every_leaf
 
 
-def test_the_stored_catalogue_is_the_registrys():
-    stored = json.loads((shipped() / "recipes.json").read_text(encoding="utf-8"))
-    assert stored == asdict(console.from_registry()), "recipes have changed: run `make generated`"
-
-
 @pytest.mark.parametrize("damage", ["digest", "cut", "keys", "gone"])
 def test_a_catalogue_that_does_not_fit_the_sources_is_made_anew(damage, tmp_path, monkeypatch):
-    true = console.from_registry()
-    stored = tmp_path / "recipes.json"
+    monkeypatch.setenv("RESERVOIR_CACHE", str(tmp_path))
+    cached = tmp_path / "recipes.json"
+    true = console.Catalogue(console.sources_digest(), *recipes.described())
     text = json.dumps(asdict(replace(true, digest="of yesterday", recipes={})))
     if damage != "gone":
-        stored.write_text({"digest": text, "cut": text[:30], "keys": '{"recipes": {}}'}[damage])
-    monkeypatch.setattr(console, "shipped", lambda: tmp_path)
+        cached.write_text({"digest": text, "cut": text[:30], "keys": '{"recipes": {}}'}[damage])
     assert console.catalogue() == true
-    if damage == "digest":
-        stored.write_text(json.dumps(asdict(replace(true, recipes={"a/b": "A recipe."}))))
-        assert console.catalogue().recipes == {"a/b": "A recipe."}, "one that fits is believed"
+    assert json.loads(cached.read_text()) == asdict(true), "the next call finds it"
+    cached.write_text(json.dumps(asdict(replace(true, recipes={"a/b": "A recipe."}))))
+    assert console.catalogue().recipes == {"a/b": "A recipe."}, "one that fits is believed"
+
+
+def test_a_cache_that_cannot_be_written_only_costs_time(monkeypatch):
+    monkeypatch.setenv("RESERVOIR_CACHE", __file__)  # a file, in which there is no folder
+    assert set(console.catalogue().recipes) == set(recipes.names())
+
+
+@pytest.mark.parametrize("name", ["reservoir", "reservoir_lab.recipes"])
+def test_any_source_that_changes_makes_the_catalogue_stale(name, monkeypatch):
+    before, read, changed = console.sources_digest(), Path.read_bytes, Path(sys.modules[name].__file__)
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read(path) + b"#" * (path == changed))
+    assert console.sources_digest() != before
 
 
 @pytest.mark.parametrize(
@@ -50,6 +57,7 @@ def test_help_of_a_recipe_lists_its_fields_with_their_values(command, name, caps
 
 
 def test_list_and_help_do_not_import_torch():
+    console.catalogue()
     for words in (["--help"], ["run", "--help"], ["list"], ["list", "components"], ["frobnicate"], ["data"]):
         program = f"import sys\nfrom reservoir_lab.launch.cli import main\ntry: main({words})\n"
         program += "except SystemExit: pass\nprint(*sys.modules)"

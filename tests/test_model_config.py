@@ -129,6 +129,6 @@ def test_heads_of_an_odd_width_cannot_be_turned():
 def test_sizes_are_filled_in_once():
     config = LanguageModelConfig(layers=1)
     assert config.sized(30).vocab == 30 == config.sized(30).sized(50).vocab
-    assert UniversalConfig().sized(3, 2).filled_in(inputs=9, outputs=9) == UniversalConfig(3, 2)
+    assert UniversalConfig().sized(3, 2).sized(9, 9) == UniversalConfig(3, 2)
     with torch.device("meta"):
         assert LanguageModelConfig(30, layers=1).build().embedding.num_embeddings == 30

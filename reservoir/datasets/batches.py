@@ -158,27 +158,24 @@ class TokenBatches:
     ):
         if len(src) != len(tgt):
             raise ValueError(f"src has {len(src)} sentences but tgt has {len(tgt)}: give one for one")
-        for name, value, least in (
-            ("seed", seed, 0),
-            ("max_tokens", max_tokens, 2),
-            ("max_length", max_length, 1),
-        ):
-            check_number(name, value, least=least, whole=True)
+        check_number("seed", seed, least=0, whole=True)
+        check_number("max_tokens", max_tokens, least=2, whole=True)
+        check_number("max_length", max_length, least=1, whole=True)
         longest = np.array([max(len(s), len(t)) for s, t in zip(src, tgt, strict=True)], dtype=np.int64)
-        kept = np.flatnonzero(longest <= max_length)
-        self.dropped = len(src) - len(kept)
-        if not len(kept):
+        fitting = np.flatnonzero(longest <= max_length)
+        self.dropped = len(src) - len(fitting)
+        if not len(fitting):
             raise ValueError(
                 f"none of {len(src)} pairs has at most max_length={max_length} tokens: raise max_length"
             )
-        worst = kept[longest[kept].argmax()]
+        worst = fitting[longest[fitting].argmax()]
         if longest[worst] + 1 > max_tokens:
             raise ValueError(
                 f"max_tokens={max_tokens} cannot hold pair {worst}, {longest[worst]} tokens and eos: "
                 f"raise max_tokens to {longest[worst] + 1} or lower max_length={max_length}"
             )
         self.max_tokens, self.seed = max_tokens, seed
-        self.src, self.tgt = (_Ids([side[i] for i in kept.tolist()]) for side in (src, tgt))
+        self.src, self.tgt = (_Ids([side[i] for i in fitting.tolist()]) for side in (src, tgt))
 
     def __len__(self) -> int:
         """Number of pairs in an epoch."""
@@ -267,8 +264,9 @@ class Windows:
     dropped = 0
 
     def __init__(self, ids: Sequence[int] | np.ndarray, *, length: int, batch: int, seed: int):
-        for name, value, least in (("length", length, 1), ("batch", batch, 1), ("seed", seed, 0)):
-            check_number(name, value, least=least, whole=True)
+        check_number("length", length, least=1, whole=True)
+        check_number("batch", batch, least=1, whole=True)
+        check_number("seed", seed, least=0, whole=True)
         if len(ids) < length + 1:
             raise ValueError(
                 f"the text has {len(ids)} tokens, but a window of length={length} needs {length + 1}"

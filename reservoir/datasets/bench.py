@@ -345,11 +345,9 @@ def _cut(sentence: str) -> list[str]:
 @lru_cache(maxsize=1)
 def _vocabularies() -> tuple[tuple[str, ...], tuple[str, ...]]:
     drawn = grammar.tagged(0, train=20_000, valid=1, test=1).train
-    german, english = (
-        tuple(sorted({word for text in texts for word in _cut(text)}))
-        for texts in ([one.de for one in drawn], [one.en for one in drawn])
-    )
-    return german, english
+    german = {word for one in drawn for word in _cut(one.de)}
+    english = {word for one in drawn for word in _cut(one.en)}
+    return tuple(sorted(german)), tuple(sorted(english))
 
 
 Puzzle = Circle | Brackets | Facts | Grammar | Recall

@@ -125,28 +125,28 @@ class Verb:
         return self.prefix + self.plural
 
 
-_SAID = tomllib.loads((shipped() / "miniature.toml").read_text(encoding="utf-8"))
+_LEXICON = tomllib.loads((shipped() / "miniature.toml").read_text(encoding="utf-8"))
 Forms = tuple[Any, ...]
 
 
 def _named(value: Any) -> Any:
     """A text in which `{person}` and the like stand for several groups."""
-    return value.format(**_SAID["groups"]) if isinstance(value, str) else value
+    return value.format(**_LEXICON["groups"]) if isinstance(value, str) else value
 
 
-NOUNS = tuple(Noun(*row) for row in _SAID["nouns"])
+NOUNS = tuple(Noun(*row) for row in _LEXICON["nouns"])
 VERBS = tuple(
     Verb(*map(_named, row[:7]), **{name: _named(value) for more in row[7:] for name, value in more.items()})
-    for row in _SAID["verbs"]
+    for row in _LEXICON["verbs"]
 )
-REPORTING: tuple[Forms, ...] = tuple(map(tuple, _SAID["reporting"]))
-PLACES = tuple((tuple(german), english) for english, *german in _SAID["places"])
-ADJECTIVES = {group: tuple(map(tuple, rows)) for group, rows in _SAID["adjectives"].items()}
-MODALS: dict[str, Forms] = {name: (*row, None)[:5] for name, row in _SAID["modals"].items()}
+REPORTING: tuple[Forms, ...] = tuple(map(tuple, _LEXICON["reporting"]))
+PLACES = tuple((tuple(german), english) for english, *german in _LEXICON["places"])
+ADJECTIVES = {group: tuple(map(tuple, rows)) for group, rows in _LEXICON["adjectives"].items()}
+MODALS: dict[str, Forms] = {name: (*row, None)[:5] for name, row in _LEXICON["modals"].items()}
 PRONOUNS: dict[str, Forms] = {
-    name: tuple(None if form == "" else form for form in row) for name, row in _SAID["pronouns"].items()
+    name: tuple(None if form == "" else form for form in row) for name, row in _LEXICON["pronouns"].items()
 }
-TIMES: dict[str, str] = _SAID["times"]
+TIMES: dict[str, str] = _LEXICON["times"]
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Building blocks, one a file. They know nothing of training, of seeds or of where their weights come from."""
+"""Building blocks of models. They know nothing of training, of seeds or of where their weights come from."""
 
 import lazy_loader
 

@@ -34,17 +34,20 @@ def _without(habit: ContextVar[bool]) -> Iterator[None]:
 
 
 def unpadded() -> AbstractContextManager[None]:
-    """Add no rows to products: for counting the operations that a model asks for."""
+    """Round no product up to more rows, so that the operations that are counted are those a model asks for."""
     return _without(_padding)
 
 
 def unmarked() -> AbstractContextManager[None]:
-    """Leave the memory of layers that are made here as it is, for who fills all of it at once."""
+    """Make layers without filling their memory with NaN, for a caller that fills all of it anyway."""
     return _without(_marking)
 
 
 class Undrawn(nn.Module):
-    """What layers share whose weights come from a named stream.
+    """A layer whose weights are not there until they are drawn from a named stream, or loaded.
+
+    Torch's layers draw theirs when they are made. These hold NaN instead and refuse to compute, so a model that was
+    never initialised is noticed at once.
 
     Attributes:
         stream: the name, or the prefix of the names.
@@ -53,13 +56,6 @@ class Undrawn(nn.Module):
 
     stream: str
     drawn = False
-    weight: Any
-    mask: nn.Module | None
-
-    def effective_weight(self) -> Tensor:
-        """What is computed with, as large as `weight`: that itself, or what `mask`, a module, makes of it."""
-        self.check_drawn()
-        return self.weight if self.mask is None else self.mask(self.weight)
 
     @torch.no_grad()
     def reset_parameters(self) -> None:
@@ -87,6 +83,25 @@ class Undrawn(nn.Module):
         self.drawn = True
 
 
+class Maskable(Undrawn):
+    """A layer with one matrix, which a mask can be put before. Whoever multiplies with it asks for `effective_weight`.
+
+    Attributes:
+        weight: the matrix itself.
+        mask: a module that chooses among the weights, or None.
+        initialisations: how to draw parameters by name, where a layer wants another initialisation than the model's.
+    """
+
+    weight: Any
+    mask: nn.Module | None
+    initialisations: dict[str, Any]
+
+    def effective_weight(self) -> Tensor:
+        """What is computed with, as large as `weight`: that itself, or what `mask` makes of it."""
+        self.check_drawn()
+        return self.weight if self.mask is None else self.mask(self.weight)
+
+
 ROWS = 256
 # oneDNN keeps the code it compiled for the last 1024 shapes, close to a gigabyte with sentences of all lengths in bf16.
 # Translating a test set in fp32 meets some 450, which are small: with fewer kept, it compiles them again and again.
@@ -109,8 +124,8 @@ def pad_rows(x: Tensor, dtype: torch.dtype) -> Tensor:
     return padded
 
 
-def check_once() -> None:
-    """Refuse second derivatives in a backward pass that uses what was made on the way there: terms would be missing."""
+def refuse_second_derivatives() -> None:
+    """Refuse second derivatives in a backward pass that reuses what the forward pass made: terms would be missing."""
     if torch.is_grad_enabled():
         raise RuntimeError(
             "create_graph=True would leave terms out here: compute with torch.nn.functional's functions"
@@ -131,7 +146,7 @@ class _LowPrecisionLinear(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
-        check_once()
+        refuse_second_derivatives()
         (padded, w), wants, (x_dtype, w_dtype) = ctx.saved_tensors, ctx.needs_input_grad, ctx.dtypes
         dx = (g @ w)[: ctx.shape[:-1].numel()].view(ctx.shape).to(x_dtype) if wants[0] else None
         dw = (g.T @ padded).to(w_dtype) if wants[1] else None
@@ -155,18 +170,18 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """
     low = x.device.type == "cpu" and torch.is_autocast_enabled("cpu") and not torch.compiler.is_compiling()
     small = x.numel() < ROWS * x.shape[-1]  # one product a token, as in decoding, is not worth rounding up
-    # What `torch.func` and derivatives in forward mode ask for is PyTorch's own, and so are other types.
+    # `torch.func`, derivatives in forward mode and other types are left to PyTorch.
     asked = torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
     if not low or small or asked or {x.dtype, weight.dtype} - USUAL:
         return F.linear(x, weight, bias)
     with torch.autocast("cpu", enabled=False):
         y = _LowPrecisionLinear.apply(x, weight, bias, torch.get_autocast_dtype("cpu"))
-    # Cut here: of what the function returned as a view, PyTorch would refuse a change in place.
+    # Cut outside the function: PyTorch refuses changes in place of a view that a function of ours returns.
     rows = x.shape[:-1].numel()
     return (y if len(y) == rows else y[:rows]).view(*x.shape[:-1], len(weight))
 
 
-class Linear(Undrawn, nn.Linear):
+class Linear(Maskable, nn.Linear):
     """`x Wᵀ + b`, with a stream name for its weight.
 
     Args:
@@ -176,13 +191,7 @@ class Linear(Undrawn, nn.Linear):
         blocks: how many maps are stacked along the rows. Queries, keys and values computed by one product are
             three maps of (d_out / 3, d_in), and are initialised as such.
         bias: whether to add a bias, which starts at zero.
-
-    Attributes:
-        initialisations: how to draw parameters by name, where a layer wants another initialisation than the model's.
-        mask: a module that chooses among the weights, or None.
     """
-
-    initialisations: dict[str, Any]
 
     def __init__(self, d_in: int, d_out: int, *, stream: str, blocks: int = 1, bias: bool = True):
         if d_out % blocks:
@@ -195,7 +204,7 @@ class Linear(Undrawn, nn.Linear):
         return linear(x, self.effective_weight(), self.bias)
 
 
-class Embedding(Undrawn, nn.Embedding):
+class Embedding(Maskable, nn.Embedding):
     """A table of `n` vectors of `d_model` numbers, looked up by token id.
 
     Args:
@@ -204,8 +213,6 @@ class Embedding(Undrawn, nn.Embedding):
         stream: name of the random stream that the table is drawn from.
         padding: the id whose row starts at zero and gets no gradient from look-ups, or None.
     """
-
-    initialisations: dict[str, Any]
 
     def __init__(self, n: int, d_model: int, *, stream: str, padding: int | None = None):
         self.stream, self.blocks, self.mask = stream, 1, None
@@ -264,7 +271,7 @@ class Dropout(nn.Module):
         """Any shape -> the same shape."""
         if not self.training or self.p == 0:
             return x
-        # On a GPU and where it is compiled it is fused already, and of other sizes PyTorch says what it can drop.
+        # PyTorch's own is fused on a GPU and when compiled, and has the right error for other types.
         if x.device.type != "cpu" or torch.compiler.is_compiling() or x.element_size() not in (2, 4, 8):
             return F.dropout(x, self.p)
         return _Drop.apply(x, self.p)

@@ -33,7 +33,7 @@ def sinusoids(length: int, d_model: int, *, device: torch.device | str | None = 
     if d_model % 2:
         raise ValueError(f"d_model must be even for sinusoidal positions, got {d_model}")
     if torch.empty(0, device=device).is_meta:
-        # To work them out there, PyTorch would import modules for a second.
+        # To compute them there, PyTorch would spend a second importing modules.
         return torch.empty(length, d_model, dtype=torch.float32, device=device)
     pair = torch.arange(d_model // 2, device=device, dtype=torch.float64)
     angle = torch.arange(length, device=device, dtype=torch.float64)[:, None] * 10000.0 ** (
@@ -183,7 +183,7 @@ class Cache:
 
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """Add the keys and values of new positions, (batch, heads, new, d_head); returns all of them."""
-        # Laid out in order, since each step of a decoder reads them and would copy what is not.
+        # Contiguous, since each step of a decoder reads them and would copy them otherwise.
         self.k = k.contiguous() if self.k is None else torch.cat([self.k, k], dim=2)
         self.v = v.contiguous() if self.v is None else torch.cat([self.v, v], dim=2)
         return self.k, self.v
@@ -477,7 +477,7 @@ class FixedLength(nn.Module):
         super().__init__()
         self.length = length
 
-    def unpadded(self, x: Tensor, mask: Tensor | None) -> Tensor:
+    def without_padding(self, x: Tensor, mask: Tensor | None) -> Tensor:
         """What is mixed: `x` with zeros where `mask`, (batch, length), is false."""
         if x.shape[1] > self.length:
             raise ValueError(
@@ -504,7 +504,7 @@ class LinearMixing(FixedLength):
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """(batch, length, d_model), and a mask (batch, length) that is true at tokens -> (batch, length, d_model)."""
-        mixed = self.features(self.unpadded(x, mask))
+        mixed = self.features(self.without_padding(x, mask))
         return over_tokens(mixed, self.tokens.effective_weight()[: x.shape[1]])
 
 
@@ -524,7 +524,7 @@ class MLPMixing(FixedLength):
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """(batch, length, d_model), and a mask (batch, length) that is true at tokens -> (batch, length, d_model)."""
-        inner = F.gelu(over_tokens(self.unpadded(x, mask), self.up.effective_weight(), self.up.bias))
+        inner = F.gelu(over_tokens(self.without_padding(x, mask), self.up.effective_weight(), self.up.bias))
         rows, bias = slice(x.shape[1]), self.down.bias  # a bare model has no bias
         return over_tokens(inner, self.down.effective_weight()[rows], None if bias is None else bias[rows])
 
@@ -537,7 +537,7 @@ class DynamicConvolution(nn.Module):
 
     Args:
         d_model: width of the residual stream.
-        n_heads: kernels a position; divides d_model.
+        n_heads: kernels per position; divides d_model.
         kernel: width of the window, odd: as many positions on either side.
         stream: prefix of the weights' stream names.
     """

@@ -119,10 +119,8 @@ class EchoStates(nn.Module):
             "input_scaling": 1.7 * config.d_model**-0.5,
             "dtype": torch.float32,
         }
-        self.there, self.back = (
-            EchoState(config.d_model, _half(config), stream=f"encoder.{way}", **options)
-            for way in ("there", "back")
-        )
+        self.there = EchoState(config.d_model, _half(config), stream="encoder.there", **options)
+        self.back = EchoState(config.d_model, _half(config), stream="encoder.back", **options)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """(batch, length, d_model) -> (batch, length, d_encoder)."""

@@ -21,7 +21,7 @@ LIMITS = {
     "rank": (1, WIDTH),
     **dict.fromkeys(("n_heads", "n_kv_heads", "kernel"), (1, 1024)),
     **dict.fromkeys(("layers", "encoder_layers"), (0, DEPTH)),
-    "decoder_layers": (1, DEPTH),  # it is there that a target sees its source
+    "decoder_layers": (1, DEPTH),  # only there does a target see its source
     "max_length": (1, 2**20),
 }
 """Smallest and largest value of each size, by the name of its field; 0 means that the data decides, or no layers."""
@@ -43,15 +43,12 @@ class ModelConfig:
         if d_model % n_heads:
             raise ValueError(f"d_model must be a positive multiple of n_heads, got {d_model} and {n_heads}")
 
-    def filled_in(self, **sizes: int) -> Self:
-        """Return the configuration with those of the given sizes filled in that are 0."""
-        return replace(self, **{name: getattr(self, name) or size for name, size in sizes.items()})
-
     def sized(self, vocab: int, classes: int = 0) -> Self:
         """Return the configuration with sizes of 0 filled in: those of what is read, and of what is answered."""
         sizes = dict.fromkeys(("vocab", "src_vocab", "tgt_vocab", "inputs"), vocab)
         sizes |= dict.fromkeys(("classes", "outputs"), classes)
-        return self.filled_in(**{name: size for name, size in sizes.items() if name in _hints(type(self))})
+        own = {name: getattr(self, name) for name in _hints(type(self)) if name in sizes}
+        return replace(self, **{name: size or sizes[name] for name, size in own.items()})
 
     def to_json(self) -> dict[str, Any]:
         """Return all fields as JSON values; a configuration within this one also says its kind."""

@@ -81,18 +81,15 @@ class EncoderDecoder(nn.Module):
     def __init__(self, config: EncoderDecoderConfig):
         super().__init__()
         self.config = c = config
-        shared = "embedding" if c.tie == "all" else None
-        self.src_embedding = Embedding(
-            c.src_vocab, c.d_model, stream=shared or "encoder.embedding", padding=c.padding
-        )
-        self.tgt_embedding = (
-            self.src_embedding
-            if shared
-            else Embedding(c.tgt_vocab, c.d_model, stream="decoder.embedding", padding=c.padding)
-        )
-        self.src_positions, self.tgt_positions = (
-            positions(c, f"{side}.positions") for side in ("encoder", "decoder")
-        )
+        stream = "embedding" if c.tie == "all" else "encoder.embedding"
+        self.src_embedding = Embedding(c.src_vocab, c.d_model, stream=stream, padding=c.padding)
+        self.tgt_embedding = self.src_embedding
+        if c.tie != "all":
+            self.tgt_embedding = Embedding(
+                c.tgt_vocab, c.d_model, stream="decoder.embedding", padding=c.padding
+            )
+        self.src_positions = positions(c, "encoder.positions")
+        self.tgt_positions = positions(c, "decoder.positions")
         self.dropout = Dropout(c.dropout)
         self.layer_drop = c.layer_drop
         self.encoder = stack(
@@ -115,9 +112,8 @@ class EncoderDecoder(nn.Module):
         if c.share_layers:
             tie_layers(self.encoder)
             tie_layers(self.decoder)
-        self.encoder_norm, self.decoder_norm = (
-            last_norm(c, f"{side}.norm") for side in ("encoder", "decoder")
-        )
+        self.encoder_norm = last_norm(c, "encoder.norm")
+        self.decoder_norm = last_norm(c, "decoder.norm")
         self.output = Linear(c.d_model, c.tgt_vocab, stream="output", bias=False)
         if c.tie != "none":
             self.output.weight = self.tgt_embedding.weight

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
-from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +15,7 @@ from reservoir.models.config import ModelConfig, TransformerConfig
 from reservoir.models.stack import CAUSAL, CAUSAL_MIXINGS, LayerKind, StackModel, check_names
 
 
-class Generating:
+class Generating(nn.Module):
     """What language models share whose last states of token ids are `hidden` and whose logits are `output` of these.
 
     Attributes:
@@ -64,9 +63,8 @@ class Generating:
         if not ids.shape[1]:
             raise ValueError("there must be a token to go on from: give some text")
         draws = torch.Generator().manual_seed(seed)
-        module = cast(nn.Module, self)  # what this is mixed into
-        was_training = module.training
-        module.eval()
+        was_training = self.training
+        self.eval()
         try:
             for _ in range(max_new_tokens):
                 logits = self.output(self.hidden(ids[:, -self.room :])[:, -1])
@@ -79,7 +77,7 @@ class Generating:
                     break
                 ids = torch.cat([ids, token], 1)
         finally:
-            module.train(was_training)
+            self.train(was_training)
         return ids
 
 

@@ -21,9 +21,16 @@ from reservoir.weights.files import WeightsError, canonical_json, decode, digest
 from reservoir.weights.storage import FORMAT, StoredModel, load_model, model_bytes, read_contents
 
 MODELS = (
-    "Classifier", "EncoderDecoder", "LSTMBody", "LanguageModel", "Llama", "MaskedLanguageModel", "TextClassifier",
-    "TextEncoder", "Universal",
-)  # fmt: skip
+    "Classifier",
+    "EncoderDecoder",
+    "LSTMBody",
+    "LanguageModel",
+    "Llama",
+    "MaskedLanguageModel",
+    "TextClassifier",
+    "TextEncoder",
+    "Universal",
+)
 """The models that a folder can hold, by the name that `config.json` calls them: names of `reservoir.models`."""
 WEIGHTS, CONFIG, CARD, TOKENIZER = "model.safetensors", "config.json", "README.md", "tokenizer.json"
 RUN = "run.json"
@@ -148,30 +155,30 @@ def read_folder(folder: Path | str) -> Stored:
     files, where = _read_files(folder, contents), folder / CONFIG
     if CONFIG not in files:
         raise WeightsError(f"there is no file {where}")
-    said = decode(files[CONFIG], Described, str(where))
-    model = getattr(models, said.model)
+    described = decode(files[CONFIG], Described, str(where))
+    model = getattr(models, described.model)
     config: type[ModelConfig] = get_type_hints(model.__init__)["config"]
     try:
-        made = config.from_json(said.config)
+        made = config.from_json(described.config)
     except (TypeError, ValueError) as error:
-        raise WeightsError(f"{where} describes no {said.model}: {str(error)[:300]}") from error
-    return Stored(contents, files, model, made, said.labels)
+        raise WeightsError(f"{where} describes no {described.model}: {str(error)[:300]}") from error
+    return Stored(contents, files, model, made, described.labels)
 
 
 def _read_files(folder: Path, contents: StoredModel) -> dict[str, bytes]:
     """The files next to the weights, by name, once their digests are those that the weights name; without the card."""
-    said = decode(contents.metadata.get("files", ""), dict[str, str], f"{contents.path}: its list of files")
+    listed = decode(contents.metadata.get("files", ""), dict[str, str], f"{contents.path}: its list of files")
     files: dict[str, bytes] = {}
-    for name in sorted(PARTS - {WEIGHTS} | said.keys()):
+    for name in sorted(PARTS - {WEIGHTS} | listed.keys()):
         path = folder / name
         if name == CARD:  # for people, who may edit it
-            if name in said and not (path.is_file() and digest(path.read_bytes()) == said[name]):
+            if name in listed and not (path.is_file() and digest(path.read_bytes()) == listed[name]):
                 warnings.warn(f"{path} is not as it was stored with the weights", stacklevel=4)
-        elif name not in PARTS or (name not in said and path.exists()):
+        elif name not in PARTS or (name not in listed and path.exists()):
             raise WeightsError(f"{folder / shortened(name)} was not written with {contents.path}")
-        elif name in said:
+        elif name in listed:
             files[name] = read_small(path)
-            if digest(files[name]) != said[name]:
+            if digest(files[name]) != listed[name]:
                 raise WeightsError(
                     f"{contents.path} was not written with the {name} next to it, or one of the two is damaged"
                 )
@@ -221,7 +228,7 @@ def from_pretrained(folder: Path | str, **options: Any) -> nn.Module:
 
 def _card(kind: str, made_of: Report, about: str) -> str:
     summary, origins = made_of.summary(), made_of.origins().items()
-    rows = "\n".join(f"| {name} | {said['weights']:,} | {said['stored_bytes']:,} |" for name, said in origins)
+    rows = "\n".join(f"| {name} | {sums['weights']:,} | {sums['stored_bytes']:,} |" for name, sums in origins)
     first = f"{about}\n\n" if about else ""
     return f"""---
 library_name: reservoir

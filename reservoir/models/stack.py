@@ -106,12 +106,12 @@ class RandomMixing(FixedLength):
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """(batch, length, d_model), and a mask (batch, length) that is true at tokens -> (batch, length, d_model)."""
-        values = self.unpadded(self.value(x), mask)
+        values = self.without_padding(self.value(x), mask)
         batch, n, d_model = values.shape
         lengths = n if mask is None else mask.sum(1).clamp_min(1)[:, None, None]  # (batch, 1, 1)
         mean = values.sum(1, keepdim=True) / lengths
         d_head = d_model // self.n_heads
-        centred = self.unpadded(values - mean, mask) * (lengths * d_head) ** -0.5
+        centred = self.without_padding(values - mean, mask) * (lengths * d_head) ** -0.5
         heads = centred.view(batch, n, self.n_heads, d_head).transpose(1, 2)  # (batch, heads, n, d_head)
         weights = self.tokens.effective_weight().view(self.n_heads, self.length, self.length)[:, :n, :n]
         return self.out(values + (weights @ heads).transpose(1, 2).reshape(batch, n, d_model))

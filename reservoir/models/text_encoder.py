@@ -196,7 +196,7 @@ class TextClassifier(nn.Module):
 
 
 START = Normal(0.3)
-"""Of a tagger's embeddings and positions: in trials from 0.2 to 1 this made circles be learned soonest."""
+"""How a tagger's embeddings and positions start. Of the spreads from 0.2 to 1, this one learned circles soonest."""
 KINDS: tuple[LayerKind, ...] = ("transformer", "attention", "ffn", "ffn-4", "ffn-16", "gru", "conv")
 ONLY_BACK: tuple[LayerKind, ...] = (*CAUSAL, "attention", "ffn-4", "ffn-16")
 
@@ -207,7 +207,7 @@ class TaggerConfig(TransformerConfig):
 
     Args:
         vocab: number of tokens, the padding 0 included; 0 is filled in from the data.
-        outputs: numbers that are put out at each place; 0 is filled in from the data.
+        outputs: numbers that the model gives at each place; 0 is filled in from the data.
         layers: depth.
         causal: whether a place sees only itself and those before it.
         kinds: what each layer is, from the bottom up, of `KINDS`. Empty: all are transformer layers.

@@ -247,7 +247,7 @@ class Liquid(Undrawn):
         inputs: input fibres.
         size: number of units.
         stream: base of the names that `<stream>.W` and `<stream>.W_in` are drawn by.
-        recurrent, afferent: how W and W_in are drawn.
+        recurrent: how W is drawn.
         decay: what is left of a potential after a step, in [0, 1).
         trace: what is left of a trace after a step, in [0, 1).
     """
@@ -259,7 +259,6 @@ class Liquid(Undrawn):
         *,
         stream: str,
         recurrent: Initialisation | None = None,
-        afferent: Initialisation | None = None,
         decay: float = 0.9,
         trace: float = 0.9,
     ):
@@ -271,7 +270,7 @@ class Liquid(Undrawn):
         self.inputs, self.size, self.stream, self.decay, self.trace = inputs, size, stream, decay, trace
         self.initialisations = {  # what `reservoir.weights.initialise` draws
             "W": recurrent or Synapses(0.2),
-            "W_in": afferent or Synapses(0.8, density=0.3, inhibition=0.0),
+            "W_in": Synapses(0.8, density=0.3, inhibition=0.0),
         }
         self.W = nn.Parameter(torch.empty(size, size), requires_grad=False)
         self.W_in = nn.Parameter(torch.empty(size, inputs), requires_grad=False)

@@ -63,7 +63,6 @@ class RandomFeatures(nn.Module):
         weight, bias: what to draw. They are parameters that do not move, and `report` knows where they come from.
     """
 
-    blocks = 1
     weight: nn.Parameter
     bias: nn.Parameter
 

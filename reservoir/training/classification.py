@@ -53,10 +53,10 @@ class TextReader:
         """The sides of a text, the longest of them shortened until all fit."""
         if self.cut is None:
             return sides
-        kept = list(map(list, sides))
-        while sum(map(len, kept)) > self.cut - len(self.lead) - len(kept):
-            max(kept, key=len).pop()
-        return kept
+        shorter = list(map(list, sides))
+        while sum(map(len, shorter)) > self.cut - len(self.lead) - len(shorter):
+            max(shorter, key=len).pop()
+        return shorter
 
     def predict(self, model: Classifier, texts: Labelled, *, batch: int = 256) -> list[int]:
         """The most probable class of each text, in the order given; `batch` texts of similar length at a time."""
@@ -162,8 +162,8 @@ class ComputationTask:
     @staticmethod
     def logits(model: Any, batch: Minibatch) -> Tensor:
         """(n, classes); or (n, places, bits, 2), of the last `places` positions."""
-        said = model(batch.x, batch.last)
-        return said if batch.y.dim() == 1 else said[:, -batch.y.shape[1] :].unflatten(-1, (-1, 2))
+        output = model(batch.x, batch.last)
+        return output if batch.y.dim() == 1 else output[:, -batch.y.shape[1] :].unflatten(-1, (-1, 2))
 
     @classmethod
     def loss(cls, model: Any, batch: Minibatch) -> Tensor:

@@ -45,9 +45,8 @@ class _Windowed:
             check_number(f"tokens of {name}", len(ids), least=2, whole=True)  # to read, and to predict
         self.vocabulary = vocabulary
         self.train = Windows(train, length=length, batch=batch, seed=seed)
-        self.valid, self.test = (
-            Windows(ids, length=min(length, len(ids) - 1), batch=batch, seed=0) for ids in (valid, test)
-        )
+        self.valid = Windows(valid, length=min(length, len(valid) - 1), batch=batch, seed=0)
+        self.test = Windows(test, length=min(length, len(test) - 1), batch=batch, seed=0)
 
 
 class LanguageModellingTask(_Windowed):
@@ -121,17 +120,16 @@ class MaskedBatch(Rows):
         return MaskedBatch(self.ids[index::of], positions, self.targets[mine])
 
 
-def mask(ids: Tensor, stream: Stream, *, mask_id: int, specials: int = 4, share: float = 0.15) -> MaskedBatch:
+def mask(ids: Tensor, stream: Stream, *, mask_id: int, share: float = 0.15) -> MaskedBatch:
     """Choose the tokens that the model has to predict, and mask them (Devlin et al. 2019, §3.1).
 
     Of all tokens that are not special, `share` is chosen, rounded to a whole number and at least one. Of these 80 %
     become the mask, 10 % a random token, and 10 % stay: fine-tuning has no masks, so the model must not rely on them.
 
     Args:
-        ids: (batch, length); ids under `specials` are never chosen and never put in.
+        ids: (batch, length); those of the four special pieces are never chosen and never put in.
         stream: random words; the same stream hides the same tokens.
-        mask_id: the mask's id, above all others: tokens are `specials` … `mask_id` - 1.
-        specials: how many ids are special.
+        mask_id: the mask's id, above all others: tokens are 4 … `mask_id` - 1.
         share: of the tokens that are chosen, in (0, 1].
 
     Raises:
@@ -139,7 +137,7 @@ def mask(ids: Tensor, stream: Stream, *, mask_id: int, specials: int = 4, share:
     """
     check_number("share", share, above=0, most=1)
     flat = ids.flatten()
-    tokens = (flat >= specials).nonzero()[:, 0]
+    tokens = (flat >= SPECIALS).nonzero()[:, 0]
     if not len(tokens):
         raise ValueError(f"there is no token to hide among {len(flat)}: all are special")
     words = stream.words(0, len(tokens) * 2, device=ids.device).view(2, -1)
@@ -147,7 +145,7 @@ def mask(ids: Tensor, stream: Stream, *, mask_id: int, specials: int = 4, share:
     masked, replaced = (round(part * len(asked)) for part in (MASKED, MASKED + REPLACED))
     read = flat.clone()
     read[asked[:masked]] = mask_id
-    read[asked[masked:replaced]] = specials + words[1, masked:replaced] % (mask_id - specials)
+    read[asked[masked:replaced]] = SPECIALS + words[1, masked:replaced] % (mask_id - SPECIALS)
     positions = asked.sort().values
     return MaskedBatch(read.view_as(ids), positions, flat[positions])
 
@@ -197,7 +195,7 @@ class MaskedLanguageModellingTask(_Windowed):
     def hide(self, windows: Tensor, stream: Stream) -> MaskedBatch:
         """A batch of `Windows` with a beginning-of-sentence before each, and holes."""
         ids = F.pad(windows[:, :-1], (1, 0), value=Vocabulary.bos)
-        return mask(ids, stream, mask_id=self.mask_id, specials=SPECIALS, share=self.share)
+        return mask(ids, stream, mask_id=self.mask_id, share=self.share)
 
     def size(self, batch: MaskedBatch) -> tuple[int, int]:
         """Tokens that are asked about, and tokens that are read."""

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from reservoir.layers.arguments import check_number
-from reservoir.layers.linear import ROWS, check_once, pad_rows
+from reservoir.layers.linear import ROWS, pad_rows, refuse_second_derivatives
 
 Precision = Literal["fp32", "bf16"]
 
@@ -35,19 +35,15 @@ class Task(Protocol[Model]):
 
     def epoch(self, number: int, /) -> Sequence[Any]:
         """The batches of an epoch, in an order that the task's seed and the number fix."""
-        ...
 
     def loss(self, model: Model, batch: Any, /) -> Tensor:
         """The training loss of a batch, summed over its predictions, in nats."""
-        ...
 
     def size(self, batch: Any, /) -> tuple[int, int]:
         """The number of predictions that the loss sums over, and of tokens seen, without padding."""
-        ...
 
     def validate(self, model: Model, /) -> dict[str, float]:
         """Metrics on the validation set, by name; the model is in eval mode."""
-        ...
 
 
 def device_of(model: nn.Module) -> torch.device:
@@ -116,7 +112,7 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-        check_once()
+        refuse_second_derivatives()
         found = zip(ctx.saved_tensors, ctx.dtypes, strict=True)
         dh, dw = (None if g is None else (g * grad).to(dtype) for g, dtype in found)
         return dh, dw, None, None, None
@@ -142,12 +138,10 @@ def smoothed_cross_entropy(
     check_number("smoothing", smoothing, least=0, below=1)
     if not torch.is_grad_enabled():  # a parameter asks for its gradient all the same
         hidden, weight = hidden.detach(), weight.detach()
-    flat, kind = target.reshape(-1), hidden.device.type
+    rows, flat, kind = hidden.flatten(0, -2), target.reshape(-1), hidden.device.type
     if kind == "meta":  # without numbers there is no telling what is padding, so all of it counts
-        rows = hidden.flatten(0, -2)
         return _SmoothedCrossEntropy.apply(rows, weight, flat, smoothing, hidden.dtype)
     dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
-    rows = hidden.flatten(0, -2)
     if padding is not None:
         real = (flat != padding).nonzero()[:, 0]  # a GPU is waited for
         rows, flat = rows.index_select(0, real), flat[real]

@@ -145,13 +145,13 @@ def beam_search(
             bound = normalised(top, max_length if length_penalty > 0 else step + 2)
             if one is not None and (top == -math.inf or bound <= to_beat[one]):
                 live[row] = None
-        kept = [row for row, one in enumerate(live) if one is not None]
-        if not kept:
+        unfinished = [row for row, one in enumerate(live) if one is not None]
+        if not unfinished:
             break
         # Leaving sentences out copies the caches of the others, so it waits until an eighth of them are done.
-        if watch is not None or 8 * (len(live) - len(kept)) >= len(live):
-            going = torch.tensor(kept, device=device)
-            live = [live[row] for row in kept]
+        if watch is not None or 8 * (len(live) - len(unfinished)) >= len(live):
+            going = torch.tensor(unfinished, device=device)
+            live = [live[row] for row in unfinished]
             parent, token, score = parent[going], token[going], score[going]
             prefix = prefix.view(-1, width, step + 1)[going].flatten(0, 1)
             memory, mask = memory[going], None if mask is None else mask[going]

@@ -336,10 +336,9 @@ def account(model: nn.Module) -> pd.DataFrame:
 
     def size(some: Iterable[Matrix], bits: int, *, read: bool = False) -> int:
         shapes = [(one.read if read else one.rows, one.columns) for one in some]
-        scaled = bits in (4, 8)
-        return sum(
-            rounded_bytes(*shape, bits) if scaled else -(-math.prod(shape) * bits // 8) for shape in shapes
-        )
+        if bits in (4, 8):
+            return sum(rounded_bytes(*shape, bits) for shape in shapes)
+        return sum(-(-math.prod(shape) * bits // 8) for shape in shapes)
 
     def split(some: Iterable[Matrix], bits: int) -> tuple[list[Matrix], list[Matrix]]:
         """Pretrained tables, and what is masked."""

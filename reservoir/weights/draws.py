@@ -69,7 +69,7 @@ def _fill(
 
 
 class _Asked:
-    """How many blocks were drawn without numba, which is imported once that has taken as long as its import."""
+    """How many blocks were drawn without numba. It is imported once they have taken as long as importing it does."""
 
     blocks = 0
 
@@ -90,7 +90,7 @@ def name_hash(name: str) -> int:
     """64-bit FNV-1a over the UTF-8 bytes of `name`.
 
     It need not be strong, for Philox scatters whatever it is given; it must be short enough to write again in any
-    language. A browser's own hashes answer asynchronously only, and a weight is drawn in the middle of a sum.
+    language. A browser's own hashes are asynchronous, but a weight is needed in the middle of a product.
     """
     value = 0xCBF29CE484222325
     for byte in name.encode("utf-8"):
@@ -173,7 +173,7 @@ class Stream:
         step = max(1, min(CHUNK_BLOCKS, CHUNK_ELEMENTS // per_block))
         if torch.empty(0, device=device).is_cuda:  # where each of a chunk's operations takes time to start
             step = 2**20
-        lows = range(first, max(last, first + 1), step)  # one chunk, if an empty one, has the type
+        lows = range(first, max(last, first + 1), step)  # at least one, perhaps empty, for its type
         chunks = [convert(self._blocks(low, min(low + step, last), device)) for low in lows]
         flat = (chunks[0] if len(chunks) == 1 else torch.cat(chunks)).reshape(-1)
         wanted = flat[start - first * per_block : stop - first * per_block]

@@ -128,14 +128,15 @@ def freeze(
             "freeze takes a plan or what to freeze, not both: put layers and patterns into the plan"
         )
     plan = Freeze(**fields) if plan is None else plan
-    streams = [item.path for item in items]
     frozen: dict[int, Owned] = {}
     for part in COMPONENTS:
-        found = [item for item in items if _belongs(item, part)] if getattr(plan, part) else []
-        if getattr(plan, part) and not found:
+        if not getattr(plan, part):
+            continue
+        found = [item for item in items if _belongs(item, part)]
+        if not found:
             raise ValueError(
-                f"{part}=True matches no parameter of the model, which has {', '.join(streams[:3])}, …; leave it"
-                " out, or name what to freeze in patterns"
+                f"{part}=True matches no parameter of the model, which has"
+                f" {', '.join(item.path for item in items[:3])}, …; leave it out, or name what to freeze in patterns"
             )
         frozen |= {id(item.parameter): item for item in found}
     if plan.layers or plan.patterns or where is not None:
@@ -223,7 +224,8 @@ class VeRA(nn.Module):
         super().__init__()
         self.stream = stream
         self.down, self.up = down.requires_grad_(False), up.requires_grad_(False)
-        self.d, self.b = (nn.Parameter(torch.empty(one.out_features)) for one in (down, up))
+        self.d = nn.Parameter(torch.empty(down.out_features))
+        self.b = nn.Parameter(torch.empty(up.out_features))
         self.initialisations = {"d": Constant(0.1), "b": Constant(0.0)}
 
     def forward(self, x: Tensor) -> Tensor:

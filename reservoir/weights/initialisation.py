@@ -209,7 +209,7 @@ class SparseSign(Initialisation):
 
 @dataclass(frozen=True)
 class Normal(Initialisation):
-    """Nearly normal around 0, as `reservoir.weights.draws.normal` says, with a standard deviation that knows no fan."""
+    """Nearly normal around 0, as `reservoir.weights.draws.normal` says, its standard deviation whatever the fans."""
 
     std: float
 

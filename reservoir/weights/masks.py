@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from reservoir.layers.arguments import check_choice, check_number
 from reservoir.weights.initialisation import Initialisation, KaimingUniform, SignedConstant, XavierUniform
-from reservoir.weights.naming import KEPT, Owned, WeightMask, bare, chosen, explicit, listed, owned
+from reservoir.weights.naming import RECORDED, Owned, WeightMask, bare, chosen, explicit, listed, owned
 from reservoir.weights.origins import NAMED, Seeded, draw_into, initialise, is_known, is_map, recorded_origin
 
 By = Literal["magnitude", "score", "weight"]
@@ -87,7 +87,7 @@ class Supermask(WeightMask):
         return _Masked.apply(self.scores, weight, mask, self.by == "magnitude")
 
     def _remembered(self) -> Tensor:
-        """The mask of a model that only reads, and asks for it again and again."""
+        """The mask in eval mode, in which it is asked for again and again while the scores stay."""
         # The scores are compared themselves: a fused optimiser changes them without a new version.
         last = self._last
         if last is None or last[0].device != self.scores.device or not torch.equal(last[0], self.scores):
@@ -235,7 +235,7 @@ def is_table(module: nn.Module) -> bool:
 
 
 def places(model: nn.Module) -> Sequence[Owned]:
-    """Every weight that a mask may stand before, at each of its places.
+    """Every weight that can have a mask, at each place that uses it.
 
     Tables of embeddings come first, so that an output finds the table that it is tied to.
     """
@@ -245,11 +245,8 @@ def places(model: nn.Module) -> Sequence[Owned]:
 
 def maskable(model: nn.Module) -> Sequence[Owned]:
     """The weights that a mask chooses among (`supermask` says which), at each of their places."""
-    return [
-        item
-        for item in places(model)
-        if item.parameter.numel() and (is_table(item.module) or is_map(item) or _is_matrix(item))
-    ]
+    found = (item for item in places(model) if item.parameter.numel())
+    return [item for item in found if is_table(item.module) or is_map(item) or _is_matrix(item)]
 
 
 def _is_matrix(item: Owned) -> bool:
@@ -285,7 +282,7 @@ def materialise(model: nn.Module) -> nn.Module:
 
     `torch.export` takes the copy, `torch.save` stores it, and its state dict fits the module that its owner's code
     builds. Layers of `reservoir.layers` remain what they are, without masks. Torch's parametrizations of a masked
-    weight, such as a spectral norm, are multiplied in as well and gone.
+    weight, such as a spectral norm, are multiplied in and removed as well.
 
     Args:
         model: any module; it stays as it is.
@@ -299,13 +296,17 @@ def materialise(model: nn.Module) -> nn.Module:
         assert mask is not None
         known = (id(item.parameter), id(mask))
         if known not in made:
-            [one.eval() for one in (mask, *item.others)]
+            for one in (mask, *item.others):
+                one.eval()
             value = getattr(item.module, item.attribute) if item.others else item.parameter * mask.chosen()
             made[known] = nn.Parameter(value, requires_grad=item.parameter.requires_grad)
-        item.strip() if item.others else item.put(None)
+        if item.others:
+            item.strip()
+        else:
+            item.put(None)
         setattr(item.module, item.attribute, made[known])
     for module in model.modules():
-        module.__dict__.pop(KEPT, None)
+        module.__dict__.pop(RECORDED, None)
     return model
 
 

@@ -22,18 +22,18 @@ from torch.nn.utils import parametrize
 from torch.nn.utils.parametrizations import _WeightNorm
 from torch.optim.swa_utils import AveragedModel
 
-from reservoir.layers import Embedding, Linear
+from reservoir.layers.linear import Maskable
 from reservoir.weights.files import WeightsError
 
-KEPT = "_reservoir"
-"""Where a module keeps what is known of its tensors: attribute -> (stream name, origin)."""
+RECORDED = "_reservoir"
+"""The attribute in which a module records what is known of its tensors: by their attributes, (stream name, origin)."""
 LAYER = re.compile(r"((?:[^.]+\.)*?)(\d+)\.")
 Names = str | int | Iterable[str | int]
 Where = Callable[[str, nn.Parameter], bool]
 
 
 class WeightMask(nn.Module):
-    """What all masks share: called with weights, a mask returns those that take part, and zeros.
+    """What all masks share: called with weights, a mask returns those that take part, and zeros in place of the others.
 
     Attributes:
         stream: name of the weights.
@@ -65,13 +65,13 @@ class Owned(NamedTuple):
     @property
     def mask(self) -> WeightMask | None:
         """The mask that chooses among its weights, if there is one."""
-        if isinstance(self.module, Linear | Embedding):
+        if isinstance(self.module, Maskable):
             return cast("WeightMask | None", self.module.mask if self.attribute == "weight" else None)
         return next((one for one in self.chain if isinstance(one, WeightMask)), None)
 
     @property
     def others(self) -> list[nn.Module]:
-        """What torch's parametrizations do to the weights besides a mask, such as a spectral norm."""
+        """Torch's parametrizations of the weights other than a mask, such as a spectral norm."""
         return [one for one in self.chain if not isinstance(one, WeightMask)]
 
     def put(self, mask: WeightMask | None) -> None:
@@ -80,7 +80,7 @@ class Owned(NamedTuple):
         Our own layers multiply by it themselves. Elsewhere it is a parametrization of torch, so whoever asks the module
         for its weight, a fused kernel for instance, gets the masked one. Others, such as a spectral norm, stay.
         """
-        if isinstance(self.module, Linear | Embedding):
+        if isinstance(self.module, Maskable):
             self.module.mask = mask
             return
         if parametrize.is_parametrized(self.module):
@@ -88,18 +88,18 @@ class Owned(NamedTuple):
         old, chain = self.mask, cast(nn.ModuleList, self.chain)
         if old is not None and mask is not None:
             chain[list(chain).index(old)] = mask
+        elif old is not None and self.others:
+            chain.pop(list(chain).index(old))
+        elif old is not None:
+            self.strip()
         elif mask is not None:
             if chain:
                 chain.append(mask)
             else:
                 parametrize.register_parametrization(self.module, self.attribute, mask)
-            if isinstance(self.module, nn.RNNBase):  # whose kernel is to get the weights as they are now
-                stack: Any = type(self.module)
-                stack._flat_weights = property(_flat_weights, lambda *_: None)
-                stack._update_flat_weights = lambda _: None
+            if isinstance(self.module, nn.RNNBase):
+                _give_masked_weights(type(self.module))
             cast(nn.Module, self.chain).register_state_dict_post_hook(_each_its_own)
-        elif old is not None:
-            chain.pop(list(chain).index(old)) if self.others else self.strip()
 
     def strip(self) -> None:
         """Take off the mask and whatever else parametrizes the weights."""
@@ -119,6 +119,18 @@ class Owned(NamedTuple):
         return cast(Any, self.module).parametrizations[self.attribute]
 
 
+def _give_masked_weights(kind: Any) -> None:
+    """Have a class of recurrent layers give its kernel the weights as their masks leave them, selected once a pass.
+
+    The class keeps a list of its parameters for the kernel, which would be that of the weights without masks.
+    """
+    if isinstance(vars(kind).get("_flat_weights"), property):
+        return
+    kind._flat_weights = property(_flat_weights, lambda *_: None)
+    kind._update_flat_weights = lambda _: None
+    kind.forward = parametrize.cached()(kind.forward)  # it looks at the list twice
+
+
 def _flat_weights(stack: nn.RNNBase) -> list[Tensor]:
     return [getattr(stack, name) for name in stack._flat_weights_names]
 
@@ -131,8 +143,9 @@ def _each_its_own(module: nn.Module, state: dict[str, Any], prefix: str, _: obje
     others = (value for name, value in state.items() if not name.startswith(prefix))
     plain = [one for one in others if isinstance(one, Tensor) and one.layout == torch.strided]
     known = {one.data_ptr() for one in plain if one.numel()}
-    for name in [name for name in state if name.startswith(prefix)]:
-        state[name] = state[name].clone() if state[name].data_ptr() in known else state[name]
+    for name, value in state.items():
+        if name.startswith(prefix) and value.data_ptr() in known:
+            state[name] = value.clone()
 
 
 def bare(model: nn.Module) -> nn.Module:
@@ -176,7 +189,7 @@ def owned(model: nn.Module, *, tied: bool = False) -> Iterator[Owned]:
     seen: set[int] = set()
     names: set[str] = set()
     for place, module in _walk(bare(model), "", set()):
-        base, kept = explicit(module), module.__dict__.get(KEPT, {})
+        base, recorded = explicit(module), module.__dict__.get(RECORDED, {})
         if isinstance(module, WeightMask) and place and not place.endswith(".mask"):
             base = None  # a parametrization: it is called after the tensor that it stands before
         for attribute, parameter in own_parameters(module):
@@ -194,7 +207,7 @@ def owned(model: nn.Module, *, tied: bool = False) -> Iterator[Owned]:
                     " or none"
                 )
             names.add(path)
-            stream = path if base is not None or attribute not in kept else kept[attribute][0]
+            stream = path if base is not None or attribute not in recorded else recorded[attribute][0]
             yield Owned(stream, module, attribute, parameter, path)
 
 
@@ -220,9 +233,11 @@ def own_parameters(module: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
         for name, chain in cast(Any, module).parametrizations.items():
             if hasattr(chain, "original"):
                 yield name, chain.original
-            elif name in (kept := module.__dict__.get(KEPT, {})) and isinstance(chain[0], _WeightNorm):
+            elif name in (recorded := module.__dict__.get(RECORDED, {})) and isinstance(
+                chain[0], _WeightNorm
+            ):
                 # Its second original is the tensor as it was, and remembers where that came from.
-                chain.__dict__.setdefault(KEPT, {"original1": kept[name]})
+                chain.__dict__.setdefault(RECORDED, {"original1": recorded[name]})
 
 
 def state_buffers(model: nn.Module) -> dict[str, Tensor]:
@@ -295,7 +310,7 @@ def chosen(
 
 
 def nearest(glob: str, items: Sequence[Owned], what: str) -> str:
-    """That a pattern matches nothing, and the nearest name, as a sentence."""
+    """The message that a pattern matches nothing, with the nearest name."""
     names = [item.path for item in items]
     near = difflib.get_close_matches(glob, names, n=1, cutoff=0.3) or names[:1]
     return f"{glob!r} matches no {what} of the model" + (f"; did you mean {near[0]!r}?" if near else "")

@@ -34,7 +34,7 @@ from reservoir.weights import naming
 from reservoir.weights.draws import Stream, checked_seed, name_hash
 from reservoir.weights.files import WeightsError, digest, read_safetensors, tensor_digest
 from reservoir.weights.initialisation import Constant, Initialisation, Normal, Orthogonal, XavierUniform
-from reservoir.weights.naming import KEPT, Names, Owned, bare, chosen, explicit, matches, nearest, owned
+from reservoir.weights.naming import RECORDED, Names, Owned, bare, chosen, explicit, matches, nearest, owned
 
 Device = torch.device | str | None
 OriginName = Literal["trained", "seeded", "masked", "pretrained", "fixed"]
@@ -166,15 +166,15 @@ def recorded_origin(item: Owned) -> Trained | Seeded | Pretrained | None:
 
     A tensor that was drawn or loaded and is about to be trained is still `Seeded` or `Pretrained` here.
     """
-    kept = item.module.__dict__.get(KEPT, {})
+    recorded = item.module.__dict__.get(RECORDED, {})
     # What only another parametrization makes, such as the lengths of weight_norm, is stored.
-    made = Trained() if kept and isinstance(item.module, ParametrizationList) else None
-    return kept.get(item.attribute, (None, made))[1]
+    made = Trained() if recorded and isinstance(item.module, ParametrizationList) else None
+    return recorded.get(item.attribute, (None, made))[1]
 
 
 def set_origin(item: Owned, origin: Trained | Seeded | Pretrained) -> None:
     """Record what was put into a parameter, and the name that it has."""
-    item.module.__dict__.setdefault(KEPT, {})[item.attribute] = (item.stream, origin)
+    item.module.__dict__.setdefault(RECORDED, {})[item.attribute] = (item.stream, origin)
 
 
 def mark_trained(model: nn.Module) -> None:
@@ -232,10 +232,12 @@ NAMED = re.compile(r"token|pos(ition)?_?emb")
 PACKED = ("qkv", "c_attn", "query_key_value", "Wqkv")  # linear maps that are queries, keys and values in one
 PACKED_DRAW = XavierUniform(gain=2**-0.5)  # of such maps, as fairseq draws them
 NORMS = (nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, _NormBase)
-KNOWN = (*NORMS, nn.Linear, nn.Bilinear, _ConvNd, nn.Embedding, nn.EmbeddingBag, nn.MultiheadAttention, nn.RNNBase,
-         nn.RNNCellBase)  # fmt: skip
-"""The layers of torch that a scheme has rules for; of all others, and of what is derived from these and starts
-otherwise, the owner is asked."""
+MAPS = (nn.Linear, nn.Bilinear, _ConvNd)
+TABLES = (nn.Embedding, nn.EmbeddingBag)
+RECURRENT = (nn.RNNBase, nn.RNNCellBase)
+KNOWN = (*NORMS, *MAPS, *TABLES, *RECURRENT, nn.MultiheadAttention)
+"""The layers of torch that a scheme has rules for. About all others, and about classes that derive from these and start
+in a way of their own, the owner is asked."""
 GATES = {nn.LSTM: 4, nn.GRU: 3, nn.LSTMCell: 4, nn.GRUCell: 3}
 
 
@@ -295,11 +297,11 @@ class Scheme:
             return Constant(0.0)
         if known and isinstance(module, NORMS) and name == "weight":
             return Constant(1.0)
-        if isinstance(module, nn.Embedding | nn.EmbeddingBag) or (len(shape) > 1 and NAMED.search(name)):
+        if isinstance(module, TABLES) or (len(shape) > 1 and NAMED.search(name)):
             return self.embedding or Normal(shape[-1] ** -0.5)
         if isinstance(module, nn.MultiheadAttention) and name == "in_proj_weight":
             return self.linear if self.linear != XavierUniform() else PACKED_DRAW
-        if is_map(item) or isinstance(module, nn.RNNBase | nn.RNNCellBase):
+        if is_map(item) or isinstance(module, RECURRENT):
             return self.linear
         return None
 
@@ -308,7 +310,7 @@ def is_known(module: nn.Module) -> bool:
     """Whether a module starts as one of torch's layers does: it is one, or is derived from one and resets like it."""
     reset = getattr(type(module), "reset_parameters", None)
     usual = getattr(reset, "__module__", "torch.nn").startswith("torch.nn") or isinstance(module, Undrawn)
-    return (usual and isinstance(module, KNOWN)) or is_turned(module)
+    return (usual and isinstance(module, KNOWN)) or is_transposed(module)
 
 
 def is_norm(module: nn.Module) -> bool:
@@ -330,10 +332,10 @@ def is_map(item: Owned) -> bool:
     module, name = item.module, item.attribute
     if isinstance(module, nn.MultiheadAttention):
         return name.endswith("proj_weight")
-    return name == "weight" and (isinstance(module, nn.Linear | nn.Bilinear | _ConvNd) or is_turned(module))
+    return name == "weight" and (isinstance(module, MAPS) or is_transposed(module))
 
 
-def is_turned(module: nn.Module) -> bool:
+def is_transposed(module: nn.Module) -> bool:
     """Whether a module is transformers' `Conv1D`, a linear map that keeps its matrix with the inputs first."""
     return type(module).__name__.removeprefix("Parametrized") == "Conv1D" and hasattr(module, "nf")
 
@@ -345,9 +347,9 @@ def _blocks(item: Owned) -> int:
         return found if name.startswith("weight") else 1
     if len(shape) < 2:
         return 1
-    if isinstance(module, nn.RNNBase | nn.RNNCellBase) and "_hr" not in name:
+    if isinstance(module, RECURRENT) and "_hr" not in name:
         return next((gates for kind, gates in GATES.items() if isinstance(module, kind)), 1)
-    fan_in, fan_out = shape if is_turned(module) else shape[1::-1]
+    fan_in, fan_out = shape if is_transposed(module) else shape[1::-1]
     packed = name == "in_proj_weight" or item.path.removesuffix(".weight").rpartition(".")[2] in PACKED
     return 3 if packed and fan_out == 3 * fan_in else 1
 
@@ -394,13 +396,16 @@ def ask_owners(model: nn.Module, seed: int) -> Iterator[dict[str, Tensor]]:
             module.__dict__["reset_parameters"] = lambda: None
     for number in (seed, seed + 1):
         for parameter in copied.parameters():
-            parameter.fill_(torch.nan) if parameter.is_floating_point() or parameter.is_complex() else None
+            if parameter.is_floating_point() or parameter.is_complex():
+                parameter.fill_(torch.nan)
         with torch.random.fork_rng(devices=[]):
             for place, (module, owner) in enumerate(asking(copied, None)):
                 torch.manual_seed(name_hash(f"{number}/{place}") >> 1)
                 try:
-                    cast(Any, module).reset_parameters() if resets(module) else None
-                    owner(module) if owner else None
+                    if resets(module):
+                        cast(Any, module).reset_parameters()
+                    if owner:
+                        owner(module)
                 except Exception as error:
                     raise ValueError(
                         f"{type(module).__name__} could not be asked what its tensors start as ({error}): give"
@@ -410,14 +415,14 @@ def ask_owners(model: nn.Module, seed: int) -> Iterator[dict[str, Tensor]]:
 
 
 def start_of(
-    item: Owned, seed: int, scheme: Scheme, said: Sequence[Tensor], ask: bool, filled: bool
+    item: Owned, seed: int, scheme: Scheme, answers: Sequence[Tensor], ask: bool, filled: bool
 ) -> Seeded | Tensor:
     """What a parameter is before training: drawn by the scheme, a constant, or what its owner's code makes of it.
 
     Args:
-        said: what its owner sets it to under two seeds, if anything.
-        ask: whether the owner is heard about torch's layers, too.
-        filled: whether the numbers that are there are anybody's.
+        answers: what its owner sets it to under two seeds, if anything.
+        ask: whether owners are asked about torch's layers too.
+        filled: whether something has filled the memory already.
 
     Raises:
         ValueError: nobody knows, or it is zero where a draw would undo that.
@@ -431,16 +436,16 @@ def start_of(
     if found is None and explicit(item.module) is None and (ask or not known):
         found = scheme.usual(item)
         now = constant(parameter) if filled and parameter.numel() > 1 else None
-        if said and not said[0].isnan().any():
-            if torch.equal(*said):
-                value = constant(said[0])
+        if answers and not answers[0].isnan().any():
+            if torch.equal(*answers):
+                value = constant(answers[0])
                 found = None if value is None else Constant(value)
             elif parameter.ndim < 2:
                 found = None
             elif found is None and isinstance(scheme.linear, Normal):  # which needs no fans
                 found = scheme.linear
             if found is None:
-                return said[0]
+                return answers[0]
         elif parameter.ndim == 1 and now is not None:
             found = Constant(now)
         if known and parameter.ndim > 1 and now == 0 and found is not None and found.random:
@@ -455,7 +460,7 @@ def start_of(
         found or scheme.choose(item),
         blocks=_blocks(item),
         zero_row=getattr(item.module, "padding_idx", None) if isinstance(item.module, nn.Embedding) else None,
-        transposed=is_turned(item.module) and parameter.ndim == 2,
+        transposed=is_transposed(item.module) and parameter.ndim == 2,
     )
 
 
@@ -509,10 +514,12 @@ def initialise(
     items = chosen(everything, patterns=patterns)
     items = [item._replace(stream=item.path) for item in items]
     others = any(not is_known(item.module) and explicit(item.module) is None for item in items)
-    said = list(ask_owners(model, checked_seed(seed))) if ask or others else []
+    answers = list(ask_owners(model, checked_seed(seed))) if ask or others else []
     # Memory that nobody has filled, as after `to_empty`, is zero in all tensors, norms included.
     filled = any(constant(item.parameter) != 0 for item in everything)
-    starts = [start_of(item, seed, scheme, [one[item.path] for one in said], ask, filled) for item in items]
+    starts = [
+        start_of(item, seed, scheme, [one[item.path] for one in answers], ask, filled) for item in items
+    ]
     for item, start in zip(items, starts, strict=True):
         if isinstance(start, Seeded):
             draw_into(item, start)

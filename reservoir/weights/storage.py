@@ -456,8 +456,8 @@ def _check_fit(model: nn.Module, stored: StoredModel) -> None:
         if (info := stored.tensors.get(name)) is None or info.shape != shape:
             found = "nothing" if info is None else f"{info.dtype} of {info.shape}"
             raise WeightsError(f"{path} has {found} for {name}, not {shape}")
-        if not _holds(dtype, kept := _TYPES.get(info.dtype)):
-            raise WeightsError(f"{path} has {kept} for {name}, not {dtype}: build it, then .to({kept})")
+        if not _holds(dtype, numbers := _TYPES.get(info.dtype)):
+            raise WeightsError(f"{path} has {numbers} for {name}, not {dtype}: build it, then .to({numbers})")
     if unknown := sorted(stored.tensors.keys() - wanted.keys()):
         raise WeightsError(
             f"{path} has a tensor {shortened(unknown[0])}, which its list of contents does not name"

@@ -1,8 +1,7 @@
 """What a terminal shows: tables as wide as they need to be, text as it is given, and wrong usage in one sentence.
 
-And what `list` shows: the recipes, without importing them. They stand in `data/recipes.json`, made from the registry
-with a digest of the recipes' sources. Where the sources have changed since, the registry itself is asked, which takes
-seconds. `make generated` writes the file anew.
+And what `list` shows: the recipes, in half a second. Importing them takes seconds, since it imports PyTorch, so what
+they say is kept in the cache until a source file changes.
 """
 
 from __future__ import annotations
@@ -22,9 +21,10 @@ from typing import Any, TypeVar
 from rich.console import Console, RenderableType
 from rich.table import Column, Table
 
+import reservoir
 import reservoir_lab as lab
-from reservoir.datasets.shipped import shipped
-from reservoir.files import atomic_write
+from reservoir.datasets.shipped import cache_dir
+from reservoir.files import WriteError, atomic_write
 from reservoir_lab.corpora.own import FILES
 from reservoir_lab.runs.registry import SCALES, family, is_recorded, own_names, results
 from reservoir_lab.typed import decode
@@ -112,15 +112,12 @@ def sentence(frame: str) -> str:
     return message[0].lower() + message[1:]
 
 
-FILE = "recipes.json"
-
-
 @dataclass(frozen=True)
 class Catalogue:
     """What there is to run.
 
     Args:
-        digest: of the recipes' sources.
+        digest: of the sources that it was made from.
         families: a family's name -> the first line of the module that defines it.
         recipes: a recipe's name -> the first line of its docstring.
     """
@@ -131,31 +128,25 @@ class Catalogue:
 
 
 def sources_digest() -> str:
-    """The digest of the files that define recipes."""
-    texts = [
-        path.read_bytes() for path in sorted((Path(__file__).resolve().parents[1] / "recipes").glob("*.py"))
-    ]
-    return sha256(b"\0".join(text.replace(b"\r\n", b"\n") for text in texts)).hexdigest()
+    """The digest of all that recipes import of ours: some are named after what the library offers."""
+    digest = sha256()
+    for house in (reservoir, lab):
+        for path in sorted(Path(house.__path__[0]).rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def catalogue() -> Catalogue:
-    """The stored catalogue, or one made now where the recipes have changed since it was stored."""
-    try:
-        found = decode(shipped() / FILE, Catalogue, remedy="make generated")
-    except ValueError:
-        return from_registry()
-    return found if found.digest == sources_digest() else from_registry()
-
-
-def from_registry() -> Catalogue:
-    """What the recipes themselves say."""
-    return Catalogue(sources_digest(), *lab.recipes.described())
-
-
-def write_catalogue() -> None:
-    """Store the catalogue."""
-    text = json.dumps(asdict(from_registry()), indent=1, ensure_ascii=False) + "\n"
-    atomic_write(shipped() / FILE, text.encode(), advice="the catalogue is written into the checkout")
+    """The catalogue in the cache, or a new one where there is none or the sources have changed."""
+    path, digest = cache_dir() / "recipes.json", sources_digest()
+    with contextlib.suppress(ValueError):  # none yet, or it is damaged
+        found = decode(path, Catalogue, remedy="delete it")
+        if found.digest == digest:
+            return found
+    made = Catalogue(digest, *lab.recipes.described())
+    with contextlib.suppress(WriteError):  # without a cache every call takes as long as the first
+        atomic_write(path, json.dumps(asdict(made)).encode())
+    return made
 
 
 def list_recipes(names: Sequence[str], *, as_json: bool = False) -> None:

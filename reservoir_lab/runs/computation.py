@@ -444,7 +444,7 @@ class OnPuzzle(Settings):
     def fit(self, config: TaggerConfig, vocabulary: int) -> TaggerConfig:
         """The model's sizes with those filled in that the puzzle decides."""
         sizes = self.puzzle.sizes
-        config = config.filled_in(vocab=self.vocabulary, outputs=sizes.questions * sizes.answers)
+        config = config.sized(self.vocabulary, sizes.questions * sizes.answers)
         return replace(config, max_length=sizes.length)
 
     def batch_spec(self, *, processes: int = 1) -> BatchSpec:
