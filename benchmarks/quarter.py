@@ -32,7 +32,6 @@ from benchmarks.measure import Settings
 from reservoir.training import TrainingError
 from reservoir.weights.files import digest
 from reservoir_lab.launch import looking
-from reservoir_lab.launch.looking import alone
 from reservoir_lab.recipes import bench, text
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import build
@@ -40,7 +39,7 @@ from reservoir_lab.runs.execution import execute, train_run
 from reservoir_lab.runs.provenance import check_settled, code
 from reservoir_lab.runs.records import find_records
 from reservoir_lab.runs.run import Run
-from reservoir_lab.runs.together import executing, table_of, train_together
+from reservoir_lab.runs.together import build_all, executing, table_of, training_of, whole
 
 LARGEST = 15e6  # bytes of a file that is sent back
 STEPS = 60  # of a timing
@@ -54,7 +53,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=9.0, help="after which it stops")
     parser.add_argument("--processes", type=int, default=11, help="that train groups of seeds")
     parser.add_argument("--ways", type=int, default=3, help="groups that each has under way")
-    parser.add_argument("--others", type=int, default=5, help="processes for what is trained alone, on a CPU")
+    parser.add_argument("--others", type=int, default=5, help="processes for the runs on real text")
     parser.add_argument("--only", default="", help="rows whose name contains this")
     parser.add_argument("--scale", default="laptop", choices=["smoke", "laptop"])
     parser.add_argument("--no-timing", action="store_true")
@@ -122,13 +121,12 @@ def ratio(device: str, scale: str, until: float) -> None:
             model, task, _ = build(run.evolve(seed=seed))
             single.append(train_run(run, model, task).step_seconds)
         for n in (16, 64) if device == "cuda" else (4,):
-            built = [build(run.evolve(seed=seed)) for seed in range(n)]
-            models: list[Any] = [one[0] for one in built]
-            tasks: list[Any] = [one[1] for one in built]
+            runs = [run.evolve(seed=seed) for seed in range(n)]
+            models, tasks, _ = build_all(runs)
             for task in tasks:
                 table_of(task, STEPS)  # so that drawing data is not timed
             begun = time.perf_counter()
-            train_together(models, tasks, optimisers=[run.optimiser] * n, budget=run.budget, seeds=range(n))
+            whole(training_of(runs, models, tasks))
             step = (time.perf_counter() - begun) / STEPS
             say(
                 f"{name}: a step of one takes {1e3 * single[-1]:.2f} ms, of {n} together {1e3 * step:.2f} ms:"
@@ -163,12 +161,7 @@ def bench_on(chosen: argparse.Namespace, how: dict[str, Any]) -> None:
     jobs = [] if chosen.no_text else on_text(chosen.scale, how["device"])
     for name in sorted(names, key=order):  # the last are the first to be cut off
         one, seeds = (name, chosen.scale), not_recorded(name, chosen.scale)
-        if not alone(looking.run_of(name, bench.USUAL, 0)):
-            jobs += [Job(row, (*one, seeds, name in missing))] if seeds or name in missing else []
-        elif name in missing:
-            jobs.append(Job(row, (*one, [], True), True))
-        else:
-            jobs += [Job(row, (*one, [seed], False), True) for seed in seeds]
+        jobs += [Job(row, (*one, seeds, name in missing))] if seeds or name in missing else []
     begun, done = time.time(), 0
     for found in spread(jobs, **how):
         done += 1
@@ -224,11 +217,7 @@ def row(
         bench.rates()[name] = lr  # what the recipe is told in this process
         words += f", looked at: {statistics.fmean(line['score'] for line in by_rate[lr]):.1f} at {lr:g}"
     runs: list[Run] = [registry.get(f"bench/{name}", scale=scale, seed=seed) for seed in seeds]
-    if runs and alone(runs[0]):
-        yield
-        found: list[Any] = [execute(run.evolve(device="cpu")) for run in runs]
-    else:
-        found = (yield from executing([run.evolve(device=device) for run in runs])) if runs else []
+    found = (yield from executing([run.evolve(device=device) for run in runs])) if runs else []
     bad = [str(one) for one in found if isinstance(one, TrainingError)]
     scores = [one.score for one in found if not isinstance(one, TrainingError)]
     if scores:

@@ -14,7 +14,6 @@ import pytest
 from benchmarks import quarter
 from benchmarks.crowd import Failed, Job, spread
 from reservoir_lab.launch import looking
-from reservoir_lab.launch.looking import alone
 from reservoir_lab.recipes import bench
 from reservoir_lab.runs import provenance, registry
 
@@ -56,10 +55,6 @@ def test_judged_seeds_under_changed_rules_are_refused_before_anything_is_run(tmp
     chosen = argparse.Namespace(out=tmp_path, only="recall/trained", scale="laptop", no_text=True)
     with pytest.raises(ValueError, match=r"rates\.json.*: commit them"):
         quarter.bench_on(chosen, HOW | {"others": 0, "until": 0})
-
-
-def test_only_what_skips_backward_passes_is_trained_alone():
-    assert {row for task, row in bench.table() if alone(bench.make(task, row, "smoke"))} == {"backskipping"}
 
 
 def test_a_quarter_of_an_hour_asks_for_what_no_record_ships_of_on_text(monkeypatch):

@@ -1,21 +1,17 @@
 """Seeds that are trained together learn what each learns alone."""
 
-import dataclasses
-
 import pytest
 
 from reservoir.files import locked
 from reservoir.training import TrainingError
-from reservoir.weights import Freeze
 from reservoir_lab.launch.cli import main
-from reservoir_lab.launch.looking import alone
 from reservoir_lab.recipes import bench
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.building import build, load_trained
 from reservoir_lab.runs.execution import execute, train_run
 from reservoir_lab.runs.records import find_record, path_of, read_record
 from reservoir_lab.runs.run import Run
-from reservoir_lab.runs.together import Stack, build_all, execute_together, train_together
+from reservoir_lab.runs.together import Stack, build_all, execute_together, training_of, whole
 
 SEEDS = (3, 4, 5)  # the first, whose modules compute for all, among others
 KINDS = {
@@ -25,6 +21,12 @@ KINDS = {
 }
 
 
+def together(runs: list[Run]) -> tuple[list, list]:
+    """Models that are trained together, and what came of each."""
+    models, tasks, _ = build_all(runs)
+    return models, whole(training_of(runs, models, tasks))
+
+
 def runs_of(task: str, row: str, **changes: object) -> list[Run]:
     return [bench.make(task, row, "smoke").evolve(seed=seed, device="cpu", **changes) for seed in SEEDS]
 
@@ -32,18 +34,17 @@ def runs_of(task: str, row: str, **changes: object) -> list[Run]:
 @pytest.mark.parametrize("row", KINDS)
 def test_seeds_learn_together_what_each_learns_alone(row):
     runs = runs_of(KINDS[row], row)
-    if alone(runs[0]):
-        pytest.skip("is trained alone, which another test holds")
-    models, tasks, _ = build_all(runs)
-    rates = [run.optimiser for run in runs]
-    late = runs[0].freeze if runs[0].freeze.after else None
-    found = train_together(models, tasks, optimisers=rates, budget=runs[0].budget, seeds=SEEDS, late=late)
-    for run, model, history in zip(runs, models, found, strict=True):
+    if row == "backskipping":  # some skip a step in which others do not
+        skips = [[run.skip.skips(step, seed=run.seed) for run in runs] for step in range(1, 9)]
+        assert any(0 < sum(step) < len(runs) for step in skips)
+    for run, model, history in zip(runs, *together(runs), strict=True):
         single, task, _ = build(run)
         expected = train_run(run, single, task)
         assert history.losses == pytest.approx(expected.losses, rel=1e-4)
-        assert [p.step for p in history.points] == [p.step for p in expected.points]
-        assert (history.tokens, history.flops) == (expected.tokens, pytest.approx(expected.flops))
+        for point, other in zip(history.points, expected.points, strict=True):
+            assert (point.step, point.metrics) == (other.step, pytest.approx(other.metrics, rel=1e-4))
+        for measure in ("tokens", "flops", "skipped", "skipped_tokens", "skipped_flops"):
+            assert getattr(history, measure) == pytest.approx(getattr(expected, measure)), measure
         assert not model.embedding.weight[0].any() or "mask" in row  # the padding
         theirs = dict(single.named_parameters())
         for name, parameter in model.named_parameters():
@@ -55,51 +56,54 @@ def test_seeds_learn_together_what_each_learns_alone(row):
 
 def test_a_model_that_diverges_does_not_touch_its_neighbours():
     runs = runs_of("circle", "trained")
-    models, tasks, _ = build_all(runs)
-    rates = [dataclasses.replace(runs[0].optimiser, lr=lr) for lr in (3e-3, 1e30, 3e-3)]
-    found = train_together(models, tasks, optimisers=rates, budget=runs[0].budget, seeds=SEEDS)
+    runs[1] = runs[1].evolve(optimiser={"lr": 1e30})
+    _, found = together(runs)
     assert isinstance(found[1], TrainingError) and "not finite at step" in str(found[1])
     single, task, _ = build(runs[2])
     assert found[2].losses == pytest.approx(train_run(runs[2], single, task).losses, rel=1e-4)
 
 
 def test_each_model_has_its_own_learning_rate():
-    runs = runs_of("brackets", "trained")
-    models, tasks, _ = build_all(runs)
-    rates = [dataclasses.replace(runs[0].optimiser, lr=lr) for lr in (1e-3, 3e-3, 1e-2)]
-    found = train_together(models, tasks, optimisers=rates, budget=runs[0].budget, seeds=SEEDS)
-    for run, rate, history in zip(runs, rates, found, strict=True):
-        run = run.evolve(optimiser=rate)
+    runs = zip(runs_of("brackets", "trained"), (1e-3, 3e-3, 1e-2), strict=True)
+    runs = [run.evolve(optimiser={"lr": lr}) for run, lr in runs]
+    for run, history in zip(runs, together(runs)[1], strict=True):
         model, task, _ = build(run)
         assert history.losses == pytest.approx(train_run(run, model, task).losses, rel=1e-4)
 
 
-def test_what_is_built_differently_or_dropped_by_chance_is_refused():
+def test_what_is_built_differently_is_refused():
     (one, other), _, _ = build_all([runs_of("circle", row)[0] for row in ("trained", "frozen-attention")])
     with pytest.raises(ValueError, match="number 1 is not"):
         Stack([one, other])
-    dropped = [run.evolve(model={"dropout": 0.1}) for run in runs_of("circle", "trained")[:1]]
-    (model,), _, _ = build_all(dropped)
-    with pytest.raises(ValueError, match="trained alone"):
-        Stack([model])
-    (shared,) = [run.evolve(model={"layer_drop": 0.4, "share_layers": True}) for run in dropped]
-    models, tasks, _ = build_all([shared.evolve(model={"dropout": 0.0})])
-    with pytest.raises(ValueError, match="share their weights are trained alone"):
-        Stack(models)
-    assert alone(shared.evolve(model={"dropout": 0.0}))
-    how = {"optimisers": [shared.optimiser], "budget": shared.budget, "seeds": SEEDS[:1]}
-    models, _, _ = build_all(runs_of("circle", "trained")[:1])
-    with pytest.raises(ValueError, match="after must be from 1 to"):
-        train_together(models, tasks, **how, late=Freeze(True, after=shared.budget.steps))
     runs = [registry.get(f"bench/circle/{row}", scale="smoke") for row in ("trained", "half")]
     with pytest.raises(ValueError, match="seed and lr alone"):
         execute_together(runs)
-    with pytest.raises(ValueError, match="one by one"):
-        execute_together([registry.get("bench/circle/backskipping", scale="smoke")])
+
+
+@pytest.mark.parametrize(
+    ("row", "changes", "why"),
+    [
+        ("trained", {"model": {"dropout": 0.1}}, "leave out numbers by chance are trained alone"),
+        ("layer-drop", {"model": {"share_layers": True}}, "share their weights are trained alone"),
+        ("late", {"freeze": {"after": 8}}, "after must be from 1 to"),
+        ("trained", {"precision": "bf16"}, "not trained by adamw in fp32.* one by one"),
+        ("trained", {"budget": {"accumulate": 2}}, "whole batches at a time: .* one by one"),
+        ("backskipping", {"skip": {"estimate": "identity"}}, "more than value networks.* one by one"),
+        ("backskipping", {"skip": {"watch": ("zero",)}}, "more than value networks.* one by one"),
+        ("backskipping", {"model": {"layer_drop": 0.1}}, "leaves out layers besides: .* one by one"),
+        ("backskipping", {"freeze": {"after": 4}}, "freezes or leaves out .* one by one"),
+    ],
+)
+def test_what_is_done_for_one_model_alone_is_refused(row, changes, why):
+    with pytest.raises(ValueError, match=why):
+        together(runs_of("circle", row, **changes)[:1])
 
 
 def test_records_say_that_they_were_made_together_and_are_not_made_again(tmp_path, monkeypatch):
     monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
+    runs = [registry.get("bench/circle/backskipping", scale="smoke", seed=seed) for seed in (0, 1)]
+    made = execute_together(runs)
+    assert [record.together for record in made] == [2, 2] and made[0].skipping["steps"] > 0
     runs = [registry.get("bench/facts/rounded-8", scale="smoke", seed=seed) for seed in (0, 1)]
     first = execute_together(runs[:1])
     both = execute_together(runs)

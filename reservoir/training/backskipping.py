@@ -123,10 +123,10 @@ ESTIMATES: dict[EstimatorKind, type[GradientEstimator]] = {
 }
 
 
-def cosine(estimate: Tensor, true: Tensor) -> float:
+def cosine(estimate: Tensor, true: Tensor) -> Tensor:
     """The cosine of the angle between two gradients, each taken as one long vector; 0 if either is zero."""
     norms = estimate.square().sum().sqrt() * true.square().sum().sqrt()
-    return ((estimate * true).sum() / norms).item() if norms > 0 else 0.0
+    return (estimate * true).sum() / norms.clamp_min(torch.finfo(norms.dtype).tiny)
 
 
 def error(estimate: Tensor, true: Tensor) -> Tensor:
@@ -268,8 +268,8 @@ class Skip:
 
     def skips(self, step: int, *, seed: int) -> bool:
         """Whether step `step` is skipped: a function of both numbers, so a run that goes on needs no state for it."""
-        word = Stream(seed, "backskipping").words(step, step + 1).item()
-        return word < self.chance(step) * 2**32
+        chance = self.chance(step) * 2**32
+        return chance > 0 and Stream(seed, "backskipping").words(step, step + 1).item() < chance
 
 
 class Backskipping(Handler):
@@ -361,7 +361,7 @@ class Backskipping(Handler):
                     estimated = estimate(h, above) * real
                 off = error(estimated, below)
                 total = total + off
-                found[f"cosine_{kind}"] += cosine(estimated.detach(), below)
+                found[f"cosine_{kind}"] += cosine(estimated.detach(), below).item()
                 found[f"error_{kind}"] += off.item()
         for detour, _ in pairs:
             detour.pairs.clear()

@@ -71,7 +71,7 @@ class Recorder:
             for kind in KINDS:
                 estimate = detour.watched[kind](h, above)[0]
                 self.estimated[kind].append(estimate)
-                self.cosines[kind].append(cosine(estimate, below[0]))
+                self.cosines[kind].append(cosine(estimate, below[0]).item())
 
 
 class Gradients(Explorable, folder="gradients"):

@@ -19,15 +19,13 @@ from typing import Any
 
 from reservoir.datasets.shipped import shipped
 from reservoir.files import atomic_write
-from reservoir.training import History, TrainingError
-from reservoir.weights import report
+from reservoir.training import TrainingError
 from reservoir_lab.recipes import bench
 from reservoir_lab.recipes.bench import USUAL
-from reservoir_lab.runs.building import build, task_of
-from reservoir_lab.runs.execution import train_run
+from reservoir_lab.runs.building import task_of
 from reservoir_lab.runs.registry import Scale
 from reservoir_lab.runs.run import Run
-from reservoir_lab.runs.together import begin_with, build_all, training_of, whole
+from reservoir_lab.runs.together import built_and_trained, whole
 
 SEEDS = range(3)
 NUMBERS = range(-2, 3)  # of the rates that every row is trained at
@@ -113,27 +111,32 @@ def _done(tried: dict[float, list[dict[str, Any]]]) -> bool:
     return {rate(n) for n in NUMBERS} <= set(whole) and not extended(whole)
 
 
-def look(run: Run) -> dict[str, Any]:
-    """Train and test one run, and say what came of it in a line."""
-    model, task, corpus = build(run)
-    trainable = report(model, file=False).trainable
-    try:
-        history: History | TrainingError = train_run(run, model, task, name=run.recipe)
-    except TrainingError as error:
-        history = error
-    return line_of(run, model, task, corpus, history, trainable)
-
-
 def looking(runs: Sequence[Run]) -> Generator[None, None, list[dict[str, Any]]]:
-    """`look` at runs of one row together, in pieces (`reservoir_lab.runs.together`)."""
-    yield from begin_with(runs)
-    models, tasks, corpora = build_all(runs)
-    yield
-    trainable = report(models[0], file=False).trainable
-    histories = yield from training_of(runs, models, tasks)
+    """Train and test runs of one row together, in pieces, and say what came of each in a line."""
     found = []
-    for at, (run, history) in enumerate(zip(runs, histories, strict=True)):
-        line = line_of(run, models[at], tasks[at], corpora[at], history, trainable)
+    parts = yield from built_and_trained(runs)
+    for run, (model, task, corpus, history, before) in zip(runs, parts, strict=True):
+        line = {
+            "row": run.recipe.removeprefix("bench/"),
+            "lr": run.optimiser.lr,
+            "seed": run.seed,
+            "run": run.identity(),
+        }
+        if isinstance(history, TrainingError):
+            line |= {"score": 0.0, "to_90": None, "diverged": True}
+        else:
+            tests = task_of(run).test(model, task, corpus)["test"]
+            measures = {name: round(value, 2) for name, value in tests.items() if isinstance(value, float)}
+            reached = next((p for p in history.points if p.metrics[task.metric] >= LEVEL), None)
+            line |= {
+                "score": measures.pop(task.metric),
+                "to_90": reached.flops / 1e9 if reached else None,
+                "steps_to_90": reached.step if reached else None,
+                "gflop": round(history.flops / 1e9, 2),
+                "trainable": before.made_of.trainable,
+                "measures": measures,
+                "seconds": round(history.cpu_seconds, 1),
+            }
         found.append(line | {"together": len(runs)})
         yield
     return found
@@ -141,27 +144,16 @@ def looking(runs: Sequence[Run]) -> Generator[None, None, list[dict[str, Any]]]:
 
 def sweep(name: str, scale: Scale = "laptop", *, device: str) -> Generator[None, None, list[dict[str, Any]]]:
     """Look at a row at all rates of the sweep and beyond, as far as `extended` says, in pieces."""
-    tried: dict[float, list[dict[str, Any]]] = {}
+    lines: list[dict[str, Any]] = []
     # Together with the others, one rate more on either side costs nothing, and one later costs as much as all.
-    more = 0 if alone(run_of(name, USUAL, 0)) else 1
-    numbers = list(range(NUMBERS.start - more, NUMBERS.stop + more))
+    numbers = list(range(NUMBERS.start - 1, NUMBERS.stop + 1))
     while numbers:
-        runs = [
-            run_of(name, rate(number), seed, device=device, scale=scale)
-            for number in numbers
-            for seed in SEEDS
-        ]
-        if alone(runs[0]):
-            lines = []
-            for run in runs:
-                lines.append(look(run.evolve(device="cpu")))
-                yield
-        else:
-            lines = yield from looking(runs)
-        for line in lines:
-            tried.setdefault(line["lr"], []).append(line)
-        numbers = extended(tried)
-    return [line for lines in tried.values() for line in lines]
+        rates = [rate(number) for number in numbers]
+        lines += yield from looking(
+            [run_of(name, lr, seed, device=device, scale=scale) for lr in rates for seed in SEEDS]
+        )
+        numbers = extended(by_rate(lines))
+    return lines
 
 
 def extended(tried: dict[float, list[dict[str, Any]]]) -> list[int]:
@@ -171,32 +163,6 @@ def extended(tried: dict[float, list[dict[str, Any]]]) -> list[int]:
     if lr == rate(low) and rate(low - 1) >= FEWEST:
         return [low - 1]
     return [high + 1] if lr == rate(high) and rate(high + 1) <= MOST else []
-
-
-def line_of(
-    run: Run, model: Any, task: Any, corpus: Any, history: History | TrainingError, trainable: int
-) -> dict[str, Any]:
-    """What came of a run, as a line."""
-    line = {
-        "row": run.recipe.removeprefix("bench/"),
-        "lr": run.optimiser.lr,
-        "seed": run.seed,
-        "run": run.identity(),
-    }
-    if isinstance(history, TrainingError):
-        return line | {"score": 0.0, "to_90": None, "diverged": True}
-    tests = task_of(run).test(model, task, corpus)
-    reached = next((p for p in history.points if p.metrics[task.metric] >= LEVEL), None)
-    measures = {name: round(value, 2) for name, value in tests["test"].items() if isinstance(value, float)}
-    return line | {
-        "score": measures.pop(task.metric),
-        "to_90": reached.flops / 1e9 if reached else None,
-        "steps_to_90": reached.step if reached else None,
-        "gflop": round(history.flops / 1e9, 2),
-        "trainable": trainable,
-        "measures": measures,
-        "seconds": round(history.cpu_seconds, 1),
-    }
 
 
 def choose() -> dict[str, float]:
@@ -237,12 +203,6 @@ def look_at(names: Sequence[str]) -> None:
 def by_rate(lines: Sequence[dict[str, Any]]) -> dict[float, list[dict[str, Any]]]:
     """Lines of one row by their rate."""
     return {lr: [line for line in lines if line["lr"] == lr] for lr in {line["lr"] for line in lines}}
-
-
-def alone(run: Run) -> bool:
-    """Whether a run's seeds are trained one by one: each leaves out other things in other steps."""
-    tied = getattr(run.model, "share_layers", False) and getattr(run.model, "layer_drop", 0)
-    return bool(run.skip.layers or getattr(run.model, "dropout", 0) or tied)
 
 
 def main() -> None:

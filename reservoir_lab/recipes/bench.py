@@ -29,8 +29,6 @@ from reservoir_lab.runs.start import InitFromRun
 
 LOOKED, JUDGED = range(10), range(200, 220)
 """Seeds that are for looking, and those that are run once the rules are written."""
-RATES = (1e-3, 3e-3, 1e-2)
-"""The sweep; a step of the same factor more where the best is the first or the last."""
 USUAL = 3e-3  # where nobody has swept yet
 
 

@@ -6,7 +6,7 @@ import shutil
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -275,17 +275,7 @@ def record_run(
     together: int = 1,
     advice: str = RESULTS_ADVICE,
 ) -> Record:
-    """Test a model that has been trained, and write its record with the weights next to it."""
-    record = tested(run, model, task, corpus, history, before)
-    record = replace(record, notes=notes, together=together)
-    store(run, model, task, corpus, record, identity=before.identity, advice=advice)
-    return record
-
-
-def tested(
-    run: Run, model: nn.Module, task: Task, corpus: building.Corpus, history: History, before: Untrained
-) -> Record:
-    """Test a model that has been trained, and put all that is known of the run into its record."""
+    """Test a model that has been trained, and write all that is known of the run, with the weights next to it."""
     started, cpu_before = time.perf_counter(), provenance.cpu_seconds()
     try:
         with building.precision_of(run):
@@ -301,7 +291,7 @@ def tested(
         larger_is_better=task.larger_is_better,
         floor=0.0 if task.larger_is_better else None,
     )
-    return Record(
+    record = Record(
         recipe=run.recipe,
         scale=run.scale,
         seed=run.seed,
@@ -332,9 +322,12 @@ def tested(
         skipping=_skipping(history) if run.skip.layers else {},
         date=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         rules=provenance.rules_digest(),
-        together=1,
+        together=together,
         extrapolated=False,
+        notes=notes,
     )
+    store(run, model, task, corpus, record, identity=before.identity, advice=advice)
+    return record
 
 
 def _skipping(history: History) -> dict[str, Any]:

@@ -215,8 +215,7 @@ class Checkpoints(Handler):
     def begin(self) -> None:
         """Put everything back to where the file has it, if there is one."""
         training, world = self.training, current_world()
-        skipping = [handler for handler in training.handlers if isinstance(handler, Backskipping)]
-        self.skipping = skipping[0] if skipping else None
+        self.skipping = next((one for one in training.handlers if isinstance(one, Backskipping)), None)
         self.beside = self.skipping.learner if self.skipping else None
         if self.path is not None and self.path.exists():
             try:
@@ -427,8 +426,7 @@ class Operations(Handler):
 
     def begin(self) -> None:
         """Find what leaves out backward passes."""
-        found = [handler for handler in self.training.handlers if isinstance(handler, Backskipping)]
-        self.skipping = found[0] if found else None
+        self.skipping = next((one for one in self.training.handlers if isinstance(one, Backskipping)), None)
         self.costs: dict[tuple[int, ...], Costs] = {}
 
     def stepped(self, step: int) -> None:

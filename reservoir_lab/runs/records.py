@@ -148,8 +148,8 @@ class Record:
         left_out: training texts that were too long.
         epoch_steps: steps in which the training data were seen once; 0 where the record is too old to say.
         begun_with: checkpoints that tensors were taken from, by name and digest.
-        skipping: where backward passes were skipped: in how many steps; operations per token, and the median seconds,
-            of a full step and of a skipped one.
+        skipping: where backward passes were skipped: in how many steps; operations per token of a full step and of a
+            skipped one and, unless seeds were trained together, the median seconds of both.
         date: when the run ended, in UTC, such as "2026-11-27T20:43:12Z".
         rules: the digest of the rules under which the run was made; empty where there were none.
         together: how many seeds were trained at once, in one batch of products; 1 where each was trained alone.

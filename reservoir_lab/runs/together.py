@@ -19,8 +19,9 @@ from typing import Any, TypeVar
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.func import functional_call, vmap
+from torch.func import functional_call, vjp, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.utils.rnn import pad_sequence
 
 from reservoir.datasets.batches import Minibatch
 from reservoir.datasets.bench import NOTHING
@@ -28,11 +29,12 @@ from reservoir.files import locked
 from reservoir.layers import BiGRU
 from reservoir.layers.linear import Undrawn
 from reservoir.models.stack import dropping
+from reservoir.training.backskipping import Backskipping, cosine, error
 from reservoir.training.classification import METRIC, PuzzleTask
 from reservoir.training.events import History, Point
-from reservoir.training.loop import Budget, TrainingError, step_seed
-from reservoir.training.state import Optimiser, batches_after
-from reservoir.weights import Freeze, freeze, mark_trained, owned
+from reservoir.training.loop import TrainingError, step_seed
+from reservoir.training.state import batches_after
+from reservoir.weights import freeze, mark_trained, owned
 from reservoir.weights.masks import FixedMask, Supermask, masked, materialise
 from reservoir_lab.runs.building import missing_sources, model_of, task_of
 from reservoir_lab.runs.computation import OnPuzzle
@@ -108,7 +110,6 @@ class Stack(nn.Module):
         for part in dropping(self.plain):
             for layer in part.layers:
                 self.chances[paths[layer]] = vars(part)["layer_drop"]
-                layer.register_buffer("kept", torch.tensor(True))
                 layer.register_forward_hook(_pass_by)
             vars(part)["layer_drop"] = 0.0
         for part in self.plain.modules():
@@ -140,6 +141,19 @@ class Stack(nn.Module):
     def __len__(self) -> int:
         return len(self.moving)
 
+    def forward(self, asked: Any, *inputs: Any) -> Any:
+        """What is asked of one model, whose tensors `ask` has put in place."""
+        return asked(self.plain, *inputs)
+
+    def ask(self, asked: Any, tensors: dict[str, Tensor], *inputs: Any) -> Any:
+        """`asked(model, *inputs)` of all models at once; tensors, as `tensors` gives them, and inputs: (models, …)."""
+
+        def one(tensors: dict[str, Tensor], *inputs: Any) -> Any:
+            return functional_call(self, tensors, (asked, *inputs), tie_weights=False)
+
+        with sdpa_kernel(SDPBackend.MATH):  # on a GPU: the fused kernels cannot be asked by many
+            return vmap(one)(tensors, *inputs)
+
     def named(self) -> dict[str, Tensor]:
         """Every tensor by name, (models, …)."""
         parts = self.moving.split([shape.numel() for shape in self.shapes.values()], 1)
@@ -156,7 +170,7 @@ class Stack(nn.Module):
             kept: (models, 1 + layers that may be left out), whether each is kept; the first stands for all else.
         """
         named = self.named()
-        found = {f"model.{name}.kept": kept[:, at] for at, name in enumerate(self.chances, start=1)}
+        found = {f"plain.{name}.kept": kept[:, at] for at, name in enumerate(self.chances, start=1)}
         for place, name, mask, scores, padding in self.places:
             value = named[name]
             if isinstance(mask, Tensor):
@@ -166,7 +180,7 @@ class Stack(nn.Module):
             if padding is not None:
                 row = torch.arange(value.shape[1], device=value.device)[:, None] == padding
                 value = torch.where(row, value.detach(), value)
-            found[f"model.{place}"] = value
+            found[f"plain.{place}"] = value
         return found
 
     def parts(self) -> Tensor:
@@ -197,51 +211,147 @@ class Stack(nn.Module):
                 parameter.copy_(named[name][at])
 
 
-class _Asked(nn.Module):
-    """A model and what is asked of it: the loss of a batch, or the logits."""
+class _Adam:
+    """Adam for a stack, of which some parts rest in some steps and keep their moments then.
 
-    def __init__(self, model: nn.Module, task: PuzzleTask):
-        super().__init__()
-        self.model, self.task = model, task
+    Args:
+        stack: what moves.
+        moves: (steps, models, parts), whether each part takes a step.
+        betas, eps, decay: as PyTorch's AdamW has them.
+    """
 
-    def forward(self, batch: Any, loss: bool) -> Tensor:
-        asked: Any = self.task.loss if loss else self.task.logits
-        return asked(self.model, batch)
+    def __init__(self, stack: Stack, moves: Tensor, betas: Any, eps: float, decay: float = 0.0):
+        self.stack, self.moves, self.eps, self.decay = stack, moves, eps, decay
+        self.beta, self.gamma = betas
+        # What makes up for the moments' beginning at zero.
+        unbiased = [[1 / (1 - self.beta**t), (1 - self.gamma**t) ** -0.5] for t in range(1, len(moves) + 1)]
+        self.unbiased = torch.tensor(unbiased, device=moves.device)[moves.cumsum(0).clamp(min=1) - 1]
+        self.part = stack.parts().to(moves.device)
+        self.mean, self.square = (torch.zeros_like(stack.moving) for _ in range(2))
+
+    def _wide(self, numbers: Tensor) -> Tensor:
+        """(models, parts) -> (models, columns of what moves), or what can be broadcast to it."""
+        return numbers if numbers.shape[1] == 1 else numbers.index_select(1, self.part)
+
+    def step(self, grad: Tensor, at: Tensor, rate: Any, alive: Tensor) -> None:
+        """Step `at` of those models that are alive, (models,), at a learning rate for all or for each, (models, 1)."""
+        moving, moves = self.stack.moving, self.moves.index_select(0, at)[0] & alive[:, None]
+        first, second = map(self._wide, self.unbiased.index_select(0, at)[0].unbind(-1))
+        grad, rate = torch.where(self._wide(moves), grad, 0.0), self._wide(rate * moves)
+        if self.decay:
+            moving.mul_(1 - rate * self.decay)
+        self.mean.lerp_(grad, self._wide((1 - self.beta) * moves))
+        self.square.mul_(self._wide(torch.where(moves, self.gamma, 1.0)))
+        self.square.addcmul_(grad, grad, value=1 - self.gamma)
+        moving.sub_(self.mean * first * rate / (self.square.sqrt() * second).add_(self.eps))
+
+
+def _compared(estimates: Any, seen: Sequence[Tensor], true: Tensor) -> Tensor:
+    """Cosine and error of each layer's estimate, (layers, 2), as `Backskipping.learn` has them.
+
+    Args:
+        estimates: of one model.
+        seen: what came into each layer.
+        true: gradients below and above each, (layers, 2, …).
+    """
+    found = []
+    for estimate, h, (below, above) in zip(estimates, seen, true, strict=True):
+        estimated = estimate(h, above)
+        found.append(torch.stack([cosine(estimated.detach(), below), error(estimated, below)]))
+    return torch.stack(found)
+
+
+class _Estimates(Stack):
+    """What stands in for the backward passes that models skip, and learns in the steps in which they do not.
+
+    Args:
+        skipping: for each model, what would leave out its backward passes if it were trained alone.
+        plain: whose layers get their detours.
+        full: (steps, models, 1), whether a model's step has a whole backward pass.
+        size: of a batch, (sequences, places).
+    """
+
+    def __init__(self, skipping: Sequence[Backskipping], plain: Any, full: Tensor, size: torch.Size):
+        super().__init__([each.estimates for each in skipping])
+        first, plain.estimates, self.full = skipping[0], self.plain, full
+        names = {part: name for name, part in first.model.named_modules()}
+        for at, each in enumerate(first.detours.values()):
+            layer = plain.get_submodule(names[each.inner])
+            vars(layer)["forward"] = partial(self._detour, at, layer.forward)
+        self.seen: dict[int, Tensor] = {}
+        shape = len(skipping), len(first.detours), 2, *size, self.shapes["0.out.weight"][0]
+        self.zeros = self.moving.new_zeros(()).expand(shape).requires_grad_()
+        self.found = self.moving.new_zeros(len(full), len(skipping), 2)  # cosines and errors
+        usual = first.optimiser.defaults  # type: ignore[union-attr]
+        self.rate, self.adam = usual["lr"], _Adam(self, full, usual["betas"], usual["eps"])
+
+    def _detour(self, at: int, through: Any, x: Tensor, *more: Any) -> Tensor:
+        """What a frozen layer computes; where a model skips, the gradient below is its estimate.
+
+        Where it does not, the gradients of two zeros that are added are the true ones, below and above the layer.
+        """
+        if not torch.is_grad_enabled():
+            return through(x, *more)
+        estimates: Any = self.plain
+        h = self.seen[at] = x.detach()
+        below, above = estimates.zeros[at]
+        y = through(x + below, *more)
+        # The estimate is linear, g ↦ M g, so its own gradient makes Mᵀ x of x: something whose gradient is M g.
+        (passed,) = vjp(partial(estimates[at], h), h)[1](x)
+        return torch.where(estimates.skips, y.detach() + passed - passed.detach(), y) + above
+
+    def within(self, at: Tensor) -> dict[str, Tensor]:
+        """What the detours compute with in step `at`, (models, …)."""
+        named = self.named() | {"skips": ~self.full.index_select(0, at)[0, :, 0], "zeros": self.zeros}
+        return {f"plain.estimates.{name}": value for name, value in named.items()}
+
+    def learn(self, at: Tensor, seen: Sequence[Tensor], true: Tensor, alive: Tensor) -> None:
+        """Learn from the true gradients of step `at`; a model whose estimate is not finite is alive no more."""
+        full = self.full.index_select(0, at)[0]
+        found = self.ask(_compared, self.tensors(full), seen, true)
+        (grad,) = torch.autograd.grad(found[..., 1].sum(), [self.moving])
+        with torch.no_grad():
+            found = torch.where(full, found.mean(1), 0.0)
+            self.found.index_copy_(0, at, found[None])
+            alive &= found.isfinite().all(1)
+            self.adam.step(grad, at, self.rate, alive)
+
+    def tell(self, skipping: Sequence[Backskipping], since: int, made: int) -> None:
+        """Have each model's own know what it would have measured in these steps, of which it knows nothing yet."""
+        for at, each in enumerate(skipping):
+            measured = self.found[since:made, at][self.full[since:made, at, 0]]
+            each.steps, each.skipped = made - since, made - since - len(measured)
+            if len(measured):
+                means = measured.mean(0).tolist()
+                each.last = dict(zip(("cosine_value", "error_value"), means, strict=True))
 
 
 class _Steps:
     """The state of many runs on one device, and the step that moves it on. Nothing in a step waits for the device."""
 
     def __init__(
-        self,
-        stack: Stack,
-        tasks: Sequence[PuzzleTask],
-        optimisers: Sequence[Optimiser],
-        seeds: Sequence[int],
-        steps: int,
+        self, stack: Stack, runs: Sequence[Run], tasks: Sequence[PuzzleTask], skipping: Sequence[Backskipping]
     ):
-        how, device = optimisers[0], stack.moving.device
-        self.stack, self.how = stack, how
-        self.asked = _Asked(stack.plain, tasks[0])
-        tables = [table_of(task, steps) for task in tasks]
-        self.x = torch.stack([table[0] for table in tables], 1).to(device)
-        self.y = torch.stack([table[1] for table in tables], 1).to(device)
-        self.sizes = [table[2] for table in tables]
-        rates = [[each.rate(step, steps) for each in optimisers] for step in range(1, steps + 1)]
+        how, steps, device = runs[0].optimiser, runs[0].budget.steps, stack.moving.device
+        self.stack, self.clip, self.task = stack, how.clip, tasks[0]
+        *tables, self.sizes = zip(*[table_of(task, steps) for task in tasks], strict=True)
+        self.x, self.y = (torch.stack(each, 1).to(device) for each in tables)
+        numbers = range(1, steps + 1)
+        rates = [[run.optimiser.rate(step, steps) for run in runs] for step in numbers]
         self.rates = torch.tensor(rates, device=device)[..., None]
-        beta, gamma = how.betas
-        # For each step, model and layer: whether it is kept, and what makes up for the moments' beginning at zero.
-        self.kept = torch.stack([self._kept(seed, steps) for seed in seeds], 1).to(device)
-        unbiased = [[1 / (1 - beta**t), (1 - gamma**t) ** -0.5] for t in range(1, steps + 1)]
-        made = self.kept.cumsum(0).clamp(min=1) - 1
-        self.unbiased = torch.tensor(unbiased, device=device)[made]
-        self.part = stack.parts().to(device)
+        # For each step, model and layer: whether it is kept.
+        self.kept = torch.stack([self._kept(run.seed, steps) for run in runs], 1).to(device)
+        self.adam = _Adam(stack, self.kept, how.betas, how.eps, how.weight_decay)
         self.at = torch.zeros(1, dtype=torch.int64, device=device)
-        self.mean, self.square = (torch.zeros_like(stack.moving) for _ in range(2))
         self.losses = torch.zeros(steps, len(stack), device=device)
         self.alive = torch.ones(len(stack), dtype=torch.bool, device=device)
         self.lived = torch.zeros(len(stack), dtype=torch.int64, device=device)  # steps that each has made
         self.graph: Any = None
+        # For each model and step: whether its backward pass is left out in part.
+        self.skips = [[each.plan.skips(step, seed=each.seed) for step in numbers] for each in skipping]
+        full = ~torch.tensor(self.skips, device=device).T[..., None]
+        some = skipping[0].plan.layers
+        self.estimates = _Estimates(skipping, stack.plain, full, self.x.shape[2:]) if some else None
 
     def _kept(self, seed: int, steps: int) -> Tensor:
         """(steps, 1 + layers that may be left out): what a run of a seed keeps in each step."""
@@ -253,51 +363,41 @@ class _Steps:
                 row[1:] = torch.rand(len(chances), generator=drawn) >= chances
         return kept
 
-    def _wide(self, numbers: Tensor) -> Tensor:
-        """(models, 1 + layers) -> (models, columns of what moves), or what can be broadcast to it."""
-        return numbers if numbers.shape[1] == 1 else numbers.index_select(1, self.part)
-
     def step(self) -> None:
         """One step of every model."""
-        stack, how = self.stack, self.how
+        stack, estimates = self.stack, self.estimates
         x, y = (rows.index_select(0, self.at)[0].long() for rows in (self.x, self.y))
-        kept = self.kept.index_select(0, self.at)[0]
-        losses = self._ask(x, y, kept, loss=True) / (y >= 0).flatten(1).sum(1)
-        (grad,) = torch.autograd.grad(losses.sum(), [stack.moving])
+        tensors = stack.tensors(self.kept.index_select(0, self.at)[0])
+        tensors |= estimates.within(self.at) if estimates else {}
+        losses, seen = stack.ask(self._loss, tensors, x, y)
+        losses = losses / (y >= 0).flatten(1).sum(1)
+        wanted = [stack.moving, *([estimates.zeros] if estimates else [])]
+        grad, *true = torch.autograd.grad(losses.sum(), wanted)
         with torch.no_grad():
             norm = grad.square().sum(1).sqrt()
             self.alive &= losses.isfinite() & norm.isfinite()
             self.lived += self.alive
             self.losses.index_copy_(0, self.at, losses.detach()[None])
-            share = (how.clip / (norm + 1e-6)).clamp(max=1.0) if how.clip else torch.ones_like(norm)
-            grad = torch.where(self.alive[:, None], grad * share[:, None], 0.0)
-            moves = kept & self.alive[:, None]  # a layer without a gradient keeps its moments
-            rate = self._wide(self.rates.index_select(0, self.at)[0] * moves)
-            first, second = map(self._wide, self.unbiased.index_select(0, self.at)[0].unbind(-1))
-            if how.weight_decay:
-                stack.moving.mul_(1 - rate * how.weight_decay)
-            self.mean.lerp_(grad, self._wide((1 - how.betas[0]) * moves))
-            self.square.mul_(self._wide(torch.where(moves, how.betas[1], 1.0)))
-            self.square.addcmul_(grad, grad, value=1 - how.betas[1])
-            size = (self.square.sqrt() * second).add_(how.eps)
-            stack.moving.sub_(self.mean * first * rate / size)
-            self.at += 1
+            share = (self.clip / (norm + 1e-6)).clamp(max=1.0) if self.clip else torch.ones_like(norm)
+            rate = self.rates.index_select(0, self.at)[0]
+            self.adam.step(grad * share[:, None], self.at, rate, self.alive)
+        if estimates:
+            estimates.learn(self.at, seen, true[0], self.alive)
+        self.at += 1
 
-    def _ask(self, x: Tensor, y: Tensor, kept: Tensor, *, loss: bool) -> Tensor:
-        tensors = self.stack.tensors(kept)
+    def _loss(self, model: nn.Module, x: Tensor, y: Tensor) -> tuple[Tensor, list[Tensor]]:
+        """The loss of a batch, and what came into each layer that has a detour."""
+        loss = self.task.loss(model, Minibatch(x, y))
+        return loss, [*self.estimates.seen.values()] if self.estimates else []
 
-        def one(tensors: dict[str, Tensor], x: Tensor, y: Tensor) -> Tensor:
-            batch = Minibatch(x, y)
-            return functional_call(self.asked, tensors, (batch, loss), tie_weights=False)
-
-        with sdpa_kernel(SDPBackend.MATH):  # on a GPU: the fused kernels cannot be asked by many
-            return vmap(one)(tensors, x, y)
+    def _logits(self, model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+        return self.task.logits(model, Minibatch(x, y))
 
     @torch.no_grad()
     def logits(self, x: Tensor, y: Tensor) -> Tensor:
         """(models, n, places, questions, answers) of (models, n, …)."""
-        device = self.stack.moving.device
-        return self._ask(x.to(device), y.to(device), torch.ones_like(self.kept[0]), loss=False)
+        device, tensors = self.stack.moving.device, self.stack.tensors(torch.ones_like(self.kept[0]))
+        return self.stack.ask(self._logits, tensors, x.to(device), y.to(device))
 
     def run(self, steps: int) -> None:
         """Start so many steps."""
@@ -314,30 +414,63 @@ class _Steps:
 
     def stop(self, models: Sequence[nn.Module]) -> None:
         """Some tensors stop moving: see `Stack.stop`."""
-        remain = self.stack.stop(models)
-        self.mean, self.square = self.mean[:, remain].clone(), self.square[:, remain].clone()
-        self.part, self.graph = self.part[remain], None
+        remain, adam = self.stack.stop(models), self.adam
+        adam.mean, adam.square = adam.mean[:, remain].clone(), adam.square[:, remain].clone()
+        adam.part, self.graph = adam.part[remain], None
 
 
-def training(
-    models: Sequence[nn.Module],
-    tasks: Sequence[PuzzleTask],
-    *,
-    optimisers: Sequence[Optimiser],
-    budget: Budget,
-    seeds: Sequence[int],
-    late: Freeze | None = None,
+def training_of(
+    runs: Sequence[Run], models: Sequence[nn.Module], tasks: Sequence[PuzzleTask]
 ) -> Generator[None, None, list[History | TrainingError]]:
-    """`train_together` in pieces: each `next` starts some steps and does not wait for a GPU to have made them."""
-    _check(optimisers, budget)
+    """Train models of one architecture at once, each on its own task, as `train_run` would train it alone.
+
+    Batches, draws, schedule, clipping, and what is left out in a step are those that each has alone, so the numbers
+    differ in the order of additions only. Near a transition that can be enough for another outcome.
+
+    Args:
+        runs: they differ in their seeds and learning rates alone.
+        models, tasks: what `build_all` made of them, all on one device; models are trained in place and left in eval
+            mode.
+
+    Yields:
+        After some steps were started; that a GPU has made them is not waited for.
+
+    Returns:
+        For each model its history, or why it diverged. Seconds are shared out evenly.
+
+    Raises:
+        ValueError: they differ in more, or need something that is done for one model alone.
+    """
+    first, n, made = runs[0], len(models), 0
+    budget, late, skip = first.budget, first.freeze if first.freeze.after else None, first.skip
+    for run in runs[1:]:
+        if run.evolve(seed=first.seed, optimiser={"lr": first.optimiser.lr}) != first:
+            raise ValueError(
+                f"runs that are trained together may differ in seed and lr alone, unlike {run.recipe}"
+            )
+    if (first.optimiser.name, budget.accumulate, first.precision, first.compiled) != (
+        "adamw",
+        1,
+        "fp32",
+        False,
+    ):
+        raise ValueError(
+            f"{first.recipe} is not trained by adamw in fp32, whole batches at a time: train its seeds one by one"
+        )
+    odd: Any = skip.estimate != "value" or skip.watch or late or getattr(first.model, "layer_drop", 0)
+    if skip.layers and odd:
+        raise ValueError(
+            f"{first.recipe} skips backward passes with more than value networks, or freezes or leaves out layers"
+            " besides: train its seeds one by one"
+        )
     if late is not None:
         check_after(late.after, budget.steps)
+    skipping = [Backskipping(model, skip, seed=run.seed) for run, model in zip(runs, models, strict=True)]
     for model in models:
         mark_trained(model)
-    cost = _cost(models[0], tasks[0])
+    costs = _costs(skipping[0], tasks[0])
     begun, cpu = time.perf_counter(), time.process_time()
-    steps = _Steps(Stack(models), tasks, optimisers, seeds, budget.steps)
-    n, made = len(models), 0
+    steps = _Steps(Stack(models), runs, tasks, skipping)
     histories = [History() for _ in models]
     valid_x, valid_y = (torch.stack([getattr(t.examples.valid, name) for t in tasks]) for name in "xy")
     while made < budget.steps:
@@ -347,90 +480,64 @@ def training(
         steps.run(min(ends) - made)
         made = min(ends)
         yield
-        for history, size in zip(histories, steps.sizes, strict=True):
-            tokens = sum(size[history.step : made])
-            history.step, history.tokens = made, history.tokens + tokens
-            history.flops += cost * tokens
+        for history, size, skips in zip(histories, steps.sizes, steps.skips, strict=True):
+            for tokens, skipped in zip(size[history.step : made], skips[history.step : made], strict=True):
+                history.tokens += tokens
+                history.flops += costs[skipped] * tokens
+                if skipped:
+                    history.skipped += 1
+                    history.skipped_tokens += tokens
+                    history.skipped_flops += costs[skipped] * tokens
+            history.step = made
         if late is not None and made == late.after:
             for model in models:
                 freeze(model, late)
             steps.stop(models)
-            cost = _cost(models[0], tasks[0])
+            costs = _costs(skipping[0], tasks[0])
         if made == budget.steps or made % budget.validate_every == 0:
             logits = steps.logits(valid_x, valid_y).cpu()
+            if steps.estimates:
+                steps.estimates.tell(
+                    skipping, histories[0].points[-1].step if histories[0].points else 0, made
+                )
             seconds = (time.perf_counter() - begun) / n
-            for history, task, each in zip(histories, tasks, logits, strict=True):
+            for history, task, each, own in zip(histories, tasks, logits, skipping, strict=True):
                 history.seconds = seconds
                 metrics = {METRIC: task.measured(task.examples.valid, partial(_computed, each))[METRIC]}
-                history.points.append(Point(made, seconds, history.tokens, history.flops, metrics))
+                point = Point(made, seconds, history.tokens, history.flops, metrics | own.metrics())
+                history.points.append(point)
     for history, losses in zip(histories, steps.losses.T.tolist(), strict=True):
         history.losses = losses
     lived = steps.lived.tolist()
     steps.stack.put_back(models)
     spent = (time.process_time() - cpu) / n
     found: list[History | TrainingError] = []
-    for model, history, own, each in zip(models, histories, lived, optimisers, strict=True):
+    for run, model, history, own in zip(runs, models, histories, lived, strict=True):
         model.eval()
         if own < budget.steps:
-            rate = each.rate(own + 1, budget.steps)
-            found.append(
-                TrainingError(
-                    f"the loss or a gradient is not finite at step {own + 1} (learning rate {rate:.2g})"
-                )
-            )
+            rate = run.optimiser.rate(own + 1, budget.steps)
+            why = f"the loss or a gradient is not finite at step {own + 1} (learning rate {rate:.2g})"
+            found.append(TrainingError(why))
         else:
             history.step_seconds, history.cpu_seconds = history.seconds / budget.steps, spent
             found.append(history)
     return found
 
 
-def _cost(model: nn.Module, task: PuzzleTask) -> float:
-    """Operations of a step per token: sequences of the bench are all of one length."""
-    batch = task.epoch(0)[0]
-    return float(batch_flops(model, task, batch, autocast=False) / task.size(batch)[1])
+def _costs(skipping: Backskipping, task: PuzzleTask) -> list[float]:
+    """Operations per token of a full step, and of one that skips: sequences of the bench are all of one length."""
+    batch, found = task.epoch(0)[0], []
+    with skipping:
+        for skips in (False, True) if skipping.plan.layers else (False,):
+            skipping.set(skipping=skips)
+            flops = batch_flops(skipping.model, task, batch, autocast=False, skipping=skipping)
+            found.append(float(flops / task.size(batch)[1]))
+    return found
 
 
 def _computed(logits: Tensor, batch: Minibatch) -> Tensor:
     """Logits that are there already, whatever is asked."""
     return logits
-
-
-def train_together(
-    models: Sequence[nn.Module],
-    tasks: Sequence[PuzzleTask],
-    *,
-    optimisers: Sequence[Optimiser],
-    budget: Budget,
-    seeds: Sequence[int],
-    late: Freeze | None = None,
-) -> list[History | TrainingError]:
-    """Train models of one architecture at once, each on its own task, as `train` would train it alone.
-
-    Batches, draws, schedule and clipping are those that each has alone, so the numbers differ in the order of additions
-    only. Near a transition that can be enough for another outcome.
-
-    Args:
-        models: initialised, all on one device; they are trained in place and left in eval mode.
-        tasks: of the bench, one a model, with the same sizes.
-        optimisers: one a model; they may differ in the learning rate alone.
-        budget: for all.
-        seeds: one a model, of what is left out by chance.
-        late: a plan with `after`, the steps after which it freezes.
-
-    Returns:
-        For each model its history, or why it diverged. Seconds are shared out evenly.
-
-    Raises:
-        ValueError: they are not built alike, or need something that is done for one model alone.
-    """
-    return whole(training(models, tasks, optimisers=optimisers, budget=budget, seeds=seeds, late=late))
-
-
-def _check(optimisers: Sequence[Optimiser], budget: Budget) -> None:
-    if len({replace(each, lr=1.0) for each in optimisers}) > 1:
-        raise ValueError("optimisers of models that are trained together may differ in lr alone")
-    if optimisers[0].name != "adamw" or budget.accumulate != 1:
-        raise ValueError("models are trained together by adamw, without accumulating gradients")
 
 
 def whole(pieces: Generator[None, None, Result]) -> Result:
@@ -449,12 +556,9 @@ def table_of(task: PuzzleTask, steps: int) -> tuple[Tensor, Tensor, list[int]]:
     A batch that is short is filled up with sequences of which nothing is asked.
     """
     batches = list(islice(batches_after(task, 0), steps))
-    x, y = batches[0].x, batches[0].y
-    xs = torch.zeros(steps, task.batch, *x.shape[1:], dtype=torch.int16)
-    ys = torch.full((steps, task.batch, *y.shape[1:]), NOTHING, dtype=torch.int16)
-    for step, batch in enumerate(batches):
-        xs[step, : len(batch)], ys[step, : len(batch)] = batch.x, batch.y
-    return xs, ys, [task.size(batch)[1] for batch in batches]
+    x, y = ([getattr(batch, name).to(torch.int16) for batch in batches] for name in "xy")
+    filled = pad_sequence(y, batch_first=True, padding_value=NOTHING)
+    return pad_sequence(x, batch_first=True), filled, [task.size(batch)[1] for batch in batches]
 
 
 @lru_cache(KNOWN)
@@ -479,40 +583,22 @@ def build_all(runs: Sequence[Run]) -> tuple[list[nn.Module], list[Any], list[Any
     return models, [task for task, _ in known], [corpus for _, corpus in known]
 
 
-def begin_with(runs: Sequence[Run]) -> Generator[None, None, None]:
-    """Execute the runs whose weights these begin with and that are not here, those of one recipe together."""
+def built_and_trained(runs: Sequence[Run]) -> Generator[None, None, list[tuple[Any, ...]]]:
+    """Build runs that differ in their seeds and learning rates alone and train them, in pieces.
+
+    Those whose weights they begin with and that are not here are executed first, those of one recipe together.
+
+    Returns:
+        For each its model, task, corpus, history (or why it diverged), and what was known before it was trained.
+    """
     while missing := [source for run in runs for source in missing_sources(run)]:
         name = missing[0].recipe
         yield from executing([source for source in missing if source.recipe == name])
-
-
-def training_of(
-    runs: Sequence[Run], models: Sequence[nn.Module], tasks: Sequence[Any]
-) -> Generator[None, None, list[History | TrainingError]]:
-    """Train what `build` made of runs that differ in their seeds and learning rates alone, in pieces.
-
-    Raises:
-        ValueError: they differ in more, or skip backward passes, or are not in fp32.
-    """
-    first = runs[0]
-    for run in runs[1:]:
-        if run.evolve(seed=first.seed, optimiser=first.optimiser) != first:
-            raise ValueError(
-                f"runs that are trained together may differ in seed and lr alone, unlike {run.recipe}"
-            )
-    if first.skip.layers or first.precision != "fp32" or first.compiled:
-        raise ValueError(
-            f"{first.recipe} skips backward passes, each seed in other steps, or is not in fp32: train its seeds one by"
-            " one"
-        )
-    return training(
-        models,
-        tasks,
-        optimisers=[run.optimiser for run in runs],
-        budget=first.budget,
-        seeds=[run.seed for run in runs],
-        late=first.freeze if first.freeze.after else None,
-    )
+    models, tasks, corpora = build_all(runs)
+    yield
+    before = [Untrained.of(run, model) for run, model in zip(runs, models, strict=True)]
+    histories = yield from training_of(runs, models, tasks)
+    return list(zip(models, tasks, corpora, histories, before, strict=True))
 
 
 def executing(runs: Sequence[Run]) -> Generator[None, None, list[Record | TrainingError]]:
@@ -526,17 +612,13 @@ def executing(runs: Sequence[Run]) -> Generator[None, None, list[Record | Traini
     if not runs:
         return list(found.values())
     notes = [list(filter(None, [check_settled(run)])) for run in runs]
-    yield from begin_with(runs)
-    models, tasks, corpora = build_all(runs)
-    yield
-    before = [Untrained.of(run, model) for run, model in zip(runs, models, strict=True)]
-    histories = yield from training_of(runs, models, tasks)
-    for at, (run, history) in enumerate(zip(runs, histories, strict=True)):
+    parts = yield from built_and_trained(runs)
+    for run, (model, task, corpus, history, before), said in zip(runs, parts, notes, strict=True):
         if isinstance(history, TrainingError):
             found[run.seed] = TrainingError(f"{run.recipe} (seed {run.seed}): {history}")
             continue
-        parts = (models[at], tasks[at], corpora[at], history, before[at])
-        found[run.seed] = record_run(run, *parts, notes=notes[at], together=len(runs))
+        built = (run, model, task, corpus, history, before)
+        found[run.seed] = record_run(*built, notes=said, together=len(runs))
         yield
     return list(found.values())
 
