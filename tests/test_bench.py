@@ -17,6 +17,7 @@ from reservoir_lab.recipes import bench
 from reservoir_lab.runs.building import build
 from reservoir_lab.runs.execution import train_run
 from reservoir_lab.runs.run import run_from_json
+from reservoir_lab.runs.together import whole
 
 
 @pytest.fixture(autouse=True)
@@ -252,13 +253,17 @@ def lines_of(scores):
     }
 
 
-def test_a_sweep_looks_at_each_rate_with_each_seed(monkeypatch):
-    monkeypatch.setattr(looking, "alone", lambda run: True)
-    monkeypatch.setattr(looking, "look", lambda run: {"lr": run.optimiser.lr, "seed": run.seed})
+def test_a_sweep_looks_at_each_rate_with_each_seed_and_at_one_more_on_either_side(monkeypatch):
+    def looked(runs):
+        yield
+        return [{"lr": run.optimiser.lr, "seed": run.seed} for run in runs]
+
+    monkeypatch.setattr(looking, "looking", looked)
     monkeypatch.setattr(looking, "extended", lambda tried: [])
-    assert len(list(looking.sweep("facts/trained", "smoke", device="cpu"))) == len(looking.NUMBERS) * len(
-        looking.SEEDS
-    )
+    found = [
+        (line["lr"], line["seed"]) for line in whole(looking.sweep("facts/trained", "smoke", device="cpu"))
+    ]
+    assert found == [(looking.rate(number), seed) for number in range(-3, 4) for seed in looking.SEEDS]
 
 
 def test_a_sweep_goes_on_until_the_best_rate_lies_inside():
