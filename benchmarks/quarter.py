@@ -173,9 +173,9 @@ def bench_on(chosen: argparse.Namespace, how: dict[str, Any]) -> None:
         say(f"{done}/{len(jobs)} {time.time() - begun:.0f} s {words}")
     say(f"{done} of {len(jobs)} done")
     looking.write_rates()
+    send_back(results, chosen.out / "records")
     for path in (looking.found_file(), looking.found_file().with_name("rates.json")):
         shutil.copy(path, chosen.out / path.name)
-    send_back(results, chosen.out / "records")
 
 
 def not_recorded(name: str, scale: Any) -> list[int]:
@@ -246,7 +246,7 @@ def cost(name: str) -> float:
 
 def send_back(results: Path, out: Path) -> None:
     """Write all records as lines, in files that are small enough to be sent."""
-    out.mkdir(exist_ok=True)
+    out.mkdir(parents=True, exist_ok=True)
     number, size = 0, 0.0
     lines: list[str] = []
     paths = sorted(results.rglob("seed-*.json"))
