@@ -28,8 +28,9 @@ def test_a_catalogue_that_does_not_fit_the_sources_is_made_anew(damage, tmp_path
     assert console.catalogue().recipes == {"a/b": "A recipe."}, "one that fits is believed"
 
 
-def test_a_cache_that_cannot_be_written_only_costs_time(monkeypatch):
-    monkeypatch.setenv("RESERVOIR_CACHE", __file__)  # a file, in which there is no folder
+@pytest.mark.parametrize("cache", [__file__, "~nobody-of-that-name"])  # no folder, and nobody's home
+def test_a_cache_that_cannot_be_written_only_costs_time(cache, monkeypatch):
+    monkeypatch.setenv("RESERVOIR_CACHE", cache)
     assert set(console.catalogue().recipes) == set(recipes.names())
 
 
@@ -55,7 +56,8 @@ def test_help_of_a_recipe_lists_its_fields_with_their_values(command, name, caps
     assert len(options) > 60 and [one for one in options if one not in printed] == []
 
 
-def test_list_and_help_do_not_import_torch():
+def test_list_and_help_do_not_import_torch(tmp_path, monkeypatch):
+    monkeypatch.setenv("RESERVOIR_CACHE", str(tmp_path))
     console.catalogue()
     for words in (["--help"], ["run", "--help"], ["list"], ["list", "components"], ["frobnicate"], ["data"]):
         program = f"import sys\nfrom reservoir_lab.launch.cli import main\ntry: main({words})\n"

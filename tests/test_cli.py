@@ -223,6 +223,8 @@ BAD = {  # a command line -> (its exit status, what is said)
     ),
     "run --device mps": (1, "device must be 'auto', 'cpu', 'cuda' or 'cuda:N', got 'mps'"),
     "run --device cuda:x": (1, "got 'cuda:x'"),
+    "run transformer/miniature --scale smoke --together": (1, "only runs of the bench"),
+    "run bench/circle/trained --together --fresh": (1, "--together goes without --fresh"),
     "run --model.d-model 0": (2, "d_model"),
     "run --model.n-heads -4": (2, "n_heads"),
     "run --seed=3": (1, "seeds are given as --seeds 0 1 2"),

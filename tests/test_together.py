@@ -92,6 +92,7 @@ def test_what_is_built_differently_is_refused():
         ("trained", {"budget": {"accumulate": 2}}, "whole batches at a time: .* one by one"),
         ("backskipping", {"skip": {"watch": ("zero",)}}, "more than value networks.* one by one"),
         ("backskipping", {"model": {"layer_drop": 0.1}}, "leaves out layers besides: .* one by one"),
+        ("backskipping", {"freeze": {"layers": ()}}, "of layers that are trained.* one by one"),
         ("backskipping", {"freeze": {"after": 4}}, "freezes or leaves out .* one by one"),
     ],
 )
@@ -127,7 +128,3 @@ def test_the_command_trains_the_seeds_of_each_row_together_and_refuses_what_it_c
     with locked(path_of(registry.get("bench/brackets/trained", scale="smoke", seed=2)), advice=""):
         assert main([*words[:-2], "2:4", "--together"]) != 0
     assert "another process" in capsys.readouterr().err
-    assert main(["run", "transformer/miniature", "--scale", "smoke", "--together"]) == 1
-    assert "only runs of the bench" in capsys.readouterr().err
-    assert main([*words, "--fresh"]) == 1
-    assert "--together goes without --fresh" in capsys.readouterr().err

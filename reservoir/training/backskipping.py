@@ -126,7 +126,7 @@ ESTIMATES: dict[EstimatorKind, type[GradientEstimator]] = {
 def cosine(estimate: Tensor, true: Tensor) -> Tensor:
     """The cosine of the angle between two gradients, each taken as one long vector; 0 if either is zero."""
     norms = estimate.square().sum().sqrt() * true.square().sum().sqrt()
-    return (estimate * true).sum() / norms.clamp_min(torch.finfo(norms.dtype).tiny)
+    return torch.where(norms > 0, (estimate * true).sum() / norms, 0.0)
 
 
 def error(estimate: Tensor, true: Tensor) -> Tensor:

@@ -120,7 +120,7 @@ class Owned(NamedTuple):
 
 
 def _give_masked_weights(kind: Any) -> None:
-    """Have a class of recurrent layers give its kernel the weights as their masks leave them, selected once a pass.
+    """Have a class of recurrent layers give its kernel the weights as their masks leave them.
 
     The class keeps a list of its parameters for the kernel, which would be that of the weights without masks.
     """
@@ -128,7 +128,6 @@ def _give_masked_weights(kind: Any) -> None:
         return
     kind._flat_weights = property(_flat_weights, lambda *_: None)
     kind._update_flat_weights = lambda _: None
-    kind.forward = parametrize.cached()(kind.forward)  # it looks at the list twice
 
 
 def _flat_weights(stack: nn.RNNBase) -> list[Tensor]:

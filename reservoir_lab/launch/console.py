@@ -131,21 +131,23 @@ def sources_digest() -> str:
     """The digest of all that recipes import of ours: some are named after what the library offers."""
     digest = sha256()
     for house in (reservoir, lab):
-        for path in sorted(Path(house.__path__[0]).rglob("*.py")):
-            digest.update(path.read_bytes())
+        root = Path(house.__path__[0])
+        for path in sorted(root.rglob("*.py")):
+            digest.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
 
 def catalogue() -> Catalogue:
     """The catalogue in the cache, or a new one where there is none or the sources have changed."""
-    path, digest = cache_dir() / "recipes.json", sources_digest()
-    with contextlib.suppress(ValueError):  # none yet, or it is damaged
-        found = decode(path, Catalogue, remedy="delete it")
+    digest, name = sources_digest(), "recipes.json"
+    # There is none yet, or it is damaged, or no home for a cache: then every call takes as long as the first.
+    with contextlib.suppress(ValueError, RuntimeError):
+        found = decode(cache_dir() / name, Catalogue, remedy="delete it")
         if found.digest == digest:
             return found
     made = Catalogue(digest, *lab.recipes.described())
-    with contextlib.suppress(WriteError):  # without a cache every call takes as long as the first
-        atomic_write(path, json.dumps(asdict(made)).encode())
+    with contextlib.suppress(WriteError, RuntimeError):
+        atomic_write(cache_dir() / name, json.dumps(asdict(made)).encode())
     return made
 
 

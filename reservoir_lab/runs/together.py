@@ -273,7 +273,8 @@ class _Estimates(Stack):
 
     def __init__(self, skipping: Sequence[Backskipping], plain: Any, full: Tensor, size: torch.Size):
         super().__init__([each.estimates for each in skipping])
-        first, plain.estimates, self.full = skipping[0], self.plain, full
+        first, self.full = skipping[0], full
+        plain.estimates = self.plain  # so that the detours compute with what `within` gives
         names = {part: name for name, part in first.model.named_modules()}
         for at, each in enumerate(first.detours.values()):
             layer = plain.get_submodule(names[each.inner])
@@ -283,7 +284,8 @@ class _Estimates(Stack):
         self.zeros = self.moving.new_zeros(()).expand(shape).requires_grad_()
         self.found = self.moving.new_zeros(len(full), len(skipping), 2)  # cosines and errors
         usual = first.optimiser.defaults  # type: ignore[union-attr]
-        self.rate, self.adam = usual["lr"], _Adam(self, full, usual["betas"], usual["eps"])
+        self.rate = usual["lr"]
+        self.adam = _Adam(self, full, usual["betas"], usual["eps"])
 
     def _detour(self, at: int, through: Any, x: Tensor, *more: Any) -> Tensor:
         """What a frozen layer computes; where a model skips, the gradient below is its estimate.
@@ -298,7 +300,7 @@ class _Estimates(Stack):
         y = through(x + below, *more)
         # The estimate is linear, g ↦ M g, so its own gradient makes Mᵀ x of x: something whose gradient is M g.
         (passed,) = vjp(partial(estimates[at], h), h)[1](x)
-        return torch.where(estimates.skips, y.detach() + passed - passed.detach(), y) + above
+        return torch.where(estimates.skips, y.detach() + (passed - passed.detach()), y) + above
 
     def within(self, at: Tensor) -> dict[str, Tensor]:
         """What the detours compute with in step `at`, (models, …)."""
@@ -376,19 +378,20 @@ class _Steps:
         with torch.no_grad():
             norm = grad.square().sum(1).sqrt()
             self.alive &= losses.isfinite() & norm.isfinite()
-            self.lived += self.alive
             self.losses.index_copy_(0, self.at, losses.detach()[None])
             share = (self.clip / (norm + 1e-6)).clamp(max=1.0) if self.clip else torch.ones_like(norm)
             rate = self.rates.index_select(0, self.at)[0]
             self.adam.step(grad * share[:, None], self.at, rate, self.alive)
         if estimates:
             estimates.learn(self.at, seen, true[0], self.alive)
+        self.lived += self.alive
         self.at += 1
 
     def _loss(self, model: nn.Module, x: Tensor, y: Tensor) -> tuple[Tensor, list[Tensor]]:
         """The loss of a batch, and what came into each layer that has a detour."""
         loss = self.task.loss(model, Minibatch(x, y))
-        return loss, [*self.estimates.seen.values()] if self.estimates else []
+        seen = self.estimates.seen if self.estimates else {}
+        return loss, [seen[at] for at in sorted(seen)]  # layers need not run in the order of the plan
 
     def _logits(self, model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
         return self.task.logits(model, Minibatch(x, y))
@@ -448,24 +451,21 @@ def training_of(
             raise ValueError(
                 f"runs that are trained together may differ in seed and lr alone, unlike {run.recipe}"
             )
-    if (first.optimiser.name, budget.accumulate, first.precision, first.compiled) != (
-        "adamw",
-        1,
-        "fp32",
-        False,
-    ):
+    usual: Any = {"optimiser": {"name": "adamw"}, "budget": {"accumulate": 1}}
+    if first.evolve(**usual, precision="fp32", compiled=False) != first:
         raise ValueError(
             f"{first.recipe} is not trained by adamw in fp32, whole batches at a time: train its seeds one by one"
         )
     odd: Any = skip.estimate != "value" or skip.watch or late or getattr(first.model, "layer_drop", 0)
-    if skip.layers and odd:
+    skipping = [Backskipping(model, skip, seed=run.seed) for run, model in zip(runs, models, strict=True)]
+    layers = [detour.inner for detour in skipping[0].detours.values()]
+    if skip.layers and (odd or any(p.requires_grad for layer in layers for p in layer.parameters())):
         raise ValueError(
-            f"{first.recipe} skips backward passes with more than value networks, or freezes or leaves out layers"
-            " besides: train its seeds one by one"
+            f"{first.recipe} skips backward passes of layers that are trained, or with more than value networks, or"
+            " freezes or leaves out layers besides: train its seeds one by one"
         )
     if late is not None:
         check_after(late.after, budget.steps)
-    skipping = [Backskipping(model, skip, seed=run.seed) for run, model in zip(runs, models, strict=True)]
     for model in models:
         mark_trained(model)
     costs = _costs(skipping[0], tasks[0])

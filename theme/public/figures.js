@@ -94,12 +94,11 @@
   }
 
   // A legend above the plot stands over the titles of panels, however many lines it takes.
-  function above(layout) {
-    const { legend, margin = {}, annotations = [], height = 450 } = layout;
+  function above({ legend, margin = {}, annotations = [], height = 450 }) {
     const titled = annotations.filter(({ yref, y, yanchor }) => yref === 'paper' && y >= 0.99 && yanchor === 'bottom');
     if (!titled.length || legend?.yanchor !== 'bottom') return {};
     const lines = Math.max(...titled.map(({ text }) => text.split('<br>').length));
-    return { legend: { y: legend.y + (24 * lines) / (height - (margin.t ?? 0) - (margin.b ?? 0)) } };
+    return { legend: { y: (legend.y ?? 1) + (24 * lines) / (height - (margin.t ?? 0) - (margin.b ?? 0)) } };
   }
 
   // Plotly writes a colour of words into each of them; the style sheet mixes it with the page's ink.
@@ -114,7 +113,8 @@
     const base = { autosize: true, margin: { l: narrow ? 48 : 64, r: 16, t: layout.title ? 56 : 24, b: 48 } };
     // Beside the plot a legend would take half of a phone: there it goes below.
     const legend = narrow && layout.legend?.orientation !== 'h' ? { legend: { orientation: 'h', x: 0, y: -0.2, yanchor: 'top' } } : {};
-    return { ...merge(merge(merge(base, layout), legend), above(layout)), template: template(layout.template) };
+    const merged = merge(merge(base, layout), legend);
+    return { ...merge(merged, above(merged)), template: template(layout.template) };
   }
 
   // On a phone the tools would lie over the legend, and fingers zoom without them.

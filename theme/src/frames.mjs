@@ -18,8 +18,8 @@ const SHORT = 36; // characters of a cell that is not broken next to a column of
 
 const CODE = /`([^`<]+)`/g;
 // No amount of money: no space within the signs, at either end. Quotations also have commands, indices and powers
-// without them.
-const MATH = /\$(\S|\S[^$<&]*\S)\$|(\\[a-z]+\{\w+\}(?:[_^]\w)?)|(?<=\w)(?:_\{([\w/]+)\}|\^(\w)\b)/g;
+// without them. Code and tags are found first, and stay.
+const MATH = /<code\b[\s\S]*?<\/code>|<[^>]*>|\$(\S|\S[^$<&]*\S)\$|(\\[a-z]+\{\w+\}(?:[_^]\w)?)|(?<=\w)(?:_\{([\w/]+)\}|\^(\w)\b)/g;
 
 const plain = (html) => html.replace(/<[^>]*>/g, '').trim();
 const parts = (text, pattern) => [...text.matchAll(pattern)];
@@ -73,6 +73,6 @@ export function aligned(html) {
 
 /** The HTML with what its cells and paragraphs have between backticks as code, and between dollar signs as `formula` sets it. */
 export function worded(html, formula) {
-  const set = (_, tex, bare, index, power) => (index ? `<sub>${index}</sub>` : power ? `<sup>${power}</sup>` : formula(tex ?? bare));
+  const set = (all, tex, bare, index, power) => (index ? `<sub>${index}</sub>` : power ? `<sup>${power}</sup>` : tex || bare ? formula(tex ?? bare) : all);
   return html.replace(WORDS, (_, name, attributes, inside) => `<${name}${attributes}>${inside.replace(CODE, (_, code) => inlineCode(code)).replace(MATH, set)}</${name}>`);
 }

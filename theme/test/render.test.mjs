@@ -118,8 +118,8 @@ test('in a printed table numbers stand flush right, words flush left, and ranges
 
 test('code and formulas of printed cells and paragraphs are set, and sums of money are not', () => {
   const formula = (tex) => `<i>${tex}</i>`;
-  assert.equal(worded('`x`<p>`x`</p><tr><th class="a">as `a/b` of $\\sqrt{x}$</th><td>from $5 to $6 by \\mathbf{W}_1, p^2 of Base_{small}, `a --b-c`</td></tr>', formula),
-    '`x`<p><code>x</code></p><tr><th class="a">as <code>a/b</code> of <i>\\sqrt{x}</i></th><td>from $5 to $6 by <i>\\mathbf{W}_1</i>, p<sup>2</sup> of Base<sub>small</sub>, <code>a <span class="whole">--b-c</span></code></td></tr>');
+  assert.equal(worded('`x`<p>`x`</p><tr><th class="a">as `a/b` of $\\sqrt{x}$</th><td>from $5 to $6 by \\mathbf{W}_1, p^2 of Base_{small}, `a --b-c`, `a^2` <a href="x^2">x^2</a></td></tr>', formula),
+    '`x`<p><code>x</code></p><tr><th class="a">as <code>a/b</code> of <i>\\sqrt{x}</i></th><td>from $5 to $6 by <i>\\mathbf{W}_1</i>, p<sup>2</sup> of Base<sub>small</sub>, <code>a <span class="whole">--b-c</span></code>, <code>a^2</code> <a href="x^2">x<sup>2</sup></a></td></tr>');
 });
 
 test('only a page with figures loads their script', async () => {
