@@ -7,6 +7,7 @@ import pytest
 WORLDS = 200
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("name", calibration.CASES)
 def test_few_verdicts_are_false(name):
     assert calibration.share(name, WORLDS) <= calibration.most(WORLDS)
