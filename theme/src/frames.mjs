@@ -12,7 +12,7 @@ const MANY = 4; // columns of ranges, for which a page is too narrow if range an
 const WIDE = 7; // columns in all, with which three columns of ranges are too many
 const DENSE = 8; // columns in all, from which on they stand closer together
 const SENTENCE = 60; // characters
-const FIGURE = 12; // characters of a number with its unit, a range or a date, which is not broken
+const FIGURE = 14; // characters of a number with its unit, a range, a date or a name, which is not broken
 const LABEL = 14; // characters of a row's label from which on the labels need room
 const SHORT = 36; // characters of a cell that is not broken next to a column of sentences
 
@@ -62,7 +62,8 @@ export function aligned(html) {
     return dense.replace(ROW, (row) => {
       let column = width - parts(row, CELL).length; // labels of the rows stand before the columns
       return row.replace(CELL, (cell, name, attributes, inside) => {
-        const figure = !kinds[column] && NUMBER.test(plain(inside)) && plain(inside).length <= FIGURE && /[ -]/.test(plain(inside)) && 'whole';
+        const short = plain(inside).length <= FIGURE && (NUMBER.test(plain(inside)) || !/\s/.test(plain(inside))); // a number with a unit, a name with hyphens
+        const figure = !kinds[column] && short && /[ -]/.test(plain(inside)) && 'whole';
         const kind = column >= 0 ? kinds[column] || figure : plain(inside).length > SENTENCE ? 'sentences' : labelled && 'label';
         column += 1;
         return kind ? `<${name}${marked(attributes, kind)}>${inside}</${name}>` : cell;
