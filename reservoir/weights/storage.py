@@ -156,7 +156,7 @@ class StoredModel(NamedTuple):
     def drawn(self) -> dict[str, Seeded]:
         """The parameters that are drawn again instead of read."""
         listed = self.contents.parameters.items()
-        return {name: said.origin for name, said in listed if isinstance(said, StoredSeed)}
+        return {name: spec.origin for name, spec in listed if isinstance(spec, StoredSeed)}
 
 
 def read_contents(path: Path) -> StoredModel:
@@ -241,11 +241,11 @@ def model_bytes(
     tensors: dict[str, Tensor] = {}
     contents = Contents({}, {}, {})
     for item in _weights(model):
-        said = _described(item, whole=whole)
-        if not said.digest:
+        spec = _described(item, whole=whole)
+        if not spec.digest:
             tensors[item.path] = _rounded(item.parameter.detach().cpu(), dtype).contiguous()
-            said = msgspec.structs.replace(said, digest=tensor_digest(tensors[item.path]))
-        contents.parameters[item.path] = said
+            spec = msgspec.structs.replace(spec, digest=tensor_digest(tensors[item.path]))
+        contents.parameters[item.path] = spec
     names: dict[int, str] = {}
     for item in places(model):
         if item.mask is None:
@@ -315,29 +315,29 @@ def _described(item: Owned, *, whole: bool | None = None) -> StoredTensor:
     """
     parameter, origin = item.parameter, recorded_origin(item)
     _check_storable(item.path, parameter)
-    said: dict[str, Any] = {"shape": tuple(parameter.shape), "moves": parameter.requires_grad}
+    spec: dict[str, Any] = {"shape": tuple(parameter.shape), "moves": parameter.requires_grad}
     if isinstance(origin, Pretrained) and not origin.key:
-        return StoredReference(**said, digest="", checkpoint=origin.checkpoint)
+        return StoredReference(**spec, digest="", checkpoint=origin.checkpoint)
     if parameter.requires_grad or not isinstance(origin, Seeded | Pretrained):
-        return StoredTensor(**said, digest="")
+        return StoredTensor(**spec, digest="")
     if parameter.dtype not in (torch.float32, torch.float64):
-        said["dtype"] = str(parameter.dtype)  # which rounds what is drawn
+        spec["dtype"] = str(parameter.dtype)  # which rounds what is drawn
     if isinstance(origin, Seeded):
         drawn = origin.draw(parameter.shape, dtype=parameter.dtype)
         if tensor_digest(parameter) == tensor_digest(drawn.to(parameter.dtype)):
-            said |= {
+            spec |= {
                 name: getattr(origin, name) for name in ("seed", "stream", "blocks", "zero_row", "transposed")
             }
             return StoredSeed(
-                **said, digest=tensor_digest(drawn), initialisation=origin.initialisation.to_json()
+                **spec, digest=tensor_digest(drawn), initialisation=origin.initialisation.to_json()
             )
         where = f"drawn from seed {origin.seed}"
     else:
         if origin.digest == tensor_digest(parameter):
             here = Path(origin.checkpoint.rpartition("@")[0], "config.json").is_file()
             if whole or (whole is None and not here):
-                return StoredReference(**said | {"dtype": None}, digest="", checkpoint=origin.checkpoint)
-            return StoredReference(**said, digest=origin.digest, checkpoint=origin.checkpoint, key=origin.key)
+                return StoredReference(**spec | {"dtype": None}, digest="", checkpoint=origin.checkpoint)
+            return StoredReference(**spec, digest=origin.digest, checkpoint=origin.checkpoint, key=origin.key)
         where = f"of {origin.checkpoint}"
     raise WeightsError(
         f"{item.path} is said to be {where}, but is not what that gives. An optimiser that was made before freeze goes"
@@ -439,12 +439,12 @@ def _check_fit(model: nn.Module, stored: StoredModel) -> None:
         raise WeightsError(f"{path}: {shortened(odd[0])} is not in both the model and the file{where}")
     wanted = {BUFFER + name: (tuple(buffer.shape), buffer.dtype) for name, buffer in buffers.items()}
     for name, parameter in items.items():
-        said, shape, dtype = contents.parameters[name], tuple(parameter.shape), parameter.dtype
-        if said.shape != shape:
-            raise WeightsError(f"{path} has {said.shape} for {name}, not {shape}")
-        if not isinstance(said, StoredSeed) and not _base(said):
+        spec, shape, dtype = contents.parameters[name], tuple(parameter.shape), parameter.dtype
+        if spec.shape != shape:
+            raise WeightsError(f"{path} has {spec.shape} for {name}, not {shape}")
+        if not isinstance(spec, StoredSeed) and not _base(spec):
             wanted[name] = shape, dtype
-        elif (kind := said.dtype or "torch.float32") != str(dtype) and (said.dtype or dtype != torch.float64):
+        elif (kind := spec.dtype or "torch.float32") != str(dtype) and (spec.dtype or dtype != torch.float64):
             raise WeightsError(f"{path} has {kind} for {name}, not {dtype}: build it, then .to({kind})")
     masked = {item.path: tuple(item.parameter.shape) for item in places(model)} if contents.masks else {}
     for name, mask in contents.masks.items():
@@ -497,16 +497,16 @@ def _fill(model: nn.Module, stored: StoredModel, *, base: Path | None = None, st
         return tensors[name]
 
     for item in owned(model):  # without scores, since no mask is left
-        said = contents.parameters[item.path]
-        item.parameter.requires_grad_(said.moves)
-        set_origin(item, said.origin)
-        if not isinstance(said, StoredSeed):
-            item.parameter.copy_(checked(item.path, said.digest, _base(said)))
+        spec = contents.parameters[item.path]
+        item.parameter.requires_grad_(spec.moves)
+        set_origin(item, spec.origin)
+        if not isinstance(spec, StoredSeed):
+            item.parameter.copy_(checked(item.path, spec.digest, _base(spec)))
             continue
-        drawn = said.origin.draw(item.parameter.shape, dtype=item.parameter.dtype)
-        if tensor_digest(drawn) != said.digest:
+        drawn = spec.origin.draw(item.parameter.shape, dtype=item.parameter.dtype)
+        if tensor_digest(drawn) != spec.digest:
             raise WeightsError(
-                f"{path}: {item.path}, drawn from seed {said.seed}, is not what its digest says"
+                f"{path}: {item.path}, drawn from seed {spec.seed}, is not what its digest says"
             )
         if not (streamed and streamable(item)):
             item.parameter.copy_(drawn)
@@ -525,9 +525,9 @@ def _fill(model: nn.Module, stored: StoredModel, *, base: Path | None = None, st
         raise WeightsError(f"{path}: its list of contents is damaged: its digest does not match")
 
 
-def _base(said: StoredTensor) -> str:
+def _base(spec: StoredTensor) -> str:
     """The checkpoint that holds a parameter's numbers in place of the file, or nothing."""
-    return said.checkpoint if isinstance(said, StoredReference) and said.key else ""
+    return spec.checkpoint if isinstance(spec, StoredReference) and spec.key else ""
 
 
 def _of_bases(model: nn.Module, stored: StoredModel, base: Path | None) -> dict[str, Tensor]:
@@ -535,14 +535,14 @@ def _of_bases(model: nn.Module, stored: StoredModel, base: Path | None) -> dict[
     found: dict[str, Tensor] = {}
     names: dict[Path, dict[str, list[str]]] = {}
     for item in owned(model):
-        said = stored.contents.parameters[item.path]
-        if not isinstance(said, StoredReference) or not said.key:
+        spec = stored.contents.parameters[item.path]
+        if not isinstance(spec, StoredReference) or not spec.key:
             continue
-        if tensor_digest(item.parameter) == said.digest:
+        if tensor_digest(item.parameter) == spec.digest:
             found[item.path] = item.parameter
         else:
-            folder = base or Path(said.checkpoint.rpartition("@")[0])
-            names.setdefault(folder, {}).setdefault(said.key, []).append(item.path)
+            folder = base or Path(spec.checkpoint.rpartition("@")[0])
+            names.setdefault(folder, {}).setdefault(spec.key, []).append(item.path)
     for folder, keys in names.items():
         try:
             files = base_files(folder)
