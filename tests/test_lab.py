@@ -361,7 +361,7 @@ def test_a_chapter_is_run_watched_saved_and_closed(tmp_path, chromium):
         page.locator('.lm-Menu-item[data-command="runmenu:run-all"]').click()
         # The curve is drawn anew while the cell runs, with the time left above it, and ends as a figure of plotly's.
         seen, picture = set(), cell.locator(".jp-RenderedSVG img")
-        expect(cell.get_by_text(re.compile(r"step \d+ of \d+, loss .* left"))).to_be_visible()
+        expect(cell.get_by_text(re.compile(r"step \d+ of \d+, loss .* left"))).to_be_visible(timeout=300_000)
         while len(seen) < 4:
             expect(picture).to_be_visible()
             seen.add(picture.get_attribute("src"))
