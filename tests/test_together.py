@@ -11,20 +11,16 @@ from reservoir_lab.runs.building import build, load_trained
 from reservoir_lab.runs.execution import execute, train_run
 from reservoir_lab.runs.records import find_record, path_of, read_record
 from reservoir_lab.runs.run import Run
-from reservoir_lab.runs.together import Stack, build_all, execute_together, training_of, whole
+from reservoir_lab.runs.together import Stack, build_all, built_and_trained, execute_together, whole
 
 SEEDS = (3, 4, 5)  # the first, whose modules compute for all, among others
-KINDS = {
-    row: task
-    for task, row in reversed(bench.table())
-    if task in bench.MAIN_TASKS and bench.make(task, row, "smoke").start is None
-}
+KINDS = {row: task for task, row in reversed(bench.table()) if task in bench.MAIN_TASKS}
 
 
 def together(runs: list[Run]) -> tuple[list, list]:
     """Models that are trained together, and what came of each."""
-    models, tasks, _ = build_all(runs)
-    return models, whole(training_of(runs, models, tasks))
+    models, _, _, histories, _ = zip(*whole(built_and_trained(runs)), strict=True)
+    return list(models), list(histories)
 
 
 def runs_of(task: str, row: str, **changes: object) -> list[Run]:
@@ -32,7 +28,8 @@ def runs_of(task: str, row: str, **changes: object) -> list[Run]:
 
 
 @pytest.mark.parametrize("row", KINDS)
-def test_seeds_learn_together_what_each_learns_alone(row):
+def test_seeds_learn_together_what_each_learns_alone(row, tmp_path, monkeypatch):
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))  # some begin with what another row has learned
     runs = runs_of(KINDS[row], row)
     if row == "backskipping":  # some skip a step in which others do not
         skips = [[run.skip.skips(step, seed=run.seed) for run in runs] for step in range(1, 9)]
@@ -40,11 +37,14 @@ def test_seeds_learn_together_what_each_learns_alone(row):
     for run, model, history in zip(runs, *together(runs), strict=True):
         single, task, _ = build(run)
         expected = train_run(run, single, task)
-        assert history.losses == pytest.approx(expected.losses, rel=1e-4)
+        # Rounding may turn which of two nearly equal scores a mask selects, which moves a loss by less than 1 %.
+        near = 1e-2 if run.mask else 1e-4
+        assert history.losses[0] == pytest.approx(expected.losses[0], rel=1e-4)
+        assert history.losses == pytest.approx(expected.losses, rel=near)
         for point, other in zip(history.points, expected.points, strict=True):
             # Of a few answers, rounding may turn one.
             own, theirs = ({**each.metrics, "accuracy": 0.0} for each in (point, other))
-            assert (point.step, own) == (other.step, pytest.approx(theirs, rel=1e-4))
+            assert (point.step, own) == (other.step, pytest.approx(theirs, rel=near))
         for measure in ("tokens", "flops", "skipped", "skipped_tokens", "skipped_flops"):
             assert getattr(history, measure) == pytest.approx(getattr(expected, measure)), measure
         assert not model.embedding.weight[0].any() or "mask" in row  # the padding
