@@ -23,7 +23,7 @@ from reservoir_lab.runs.provenance import git, machine
 
 RECORD = Path(__file__).resolve().parent.parent / "data" / "benchmarks" / "speed.json"
 PROCESSOR, CLOCK = "processor time", "by the clock"
-SMALL = "at width 64 a step is some hundred small operations that take about equally long, and"
+SMALL = "at width 32 a step is some hundred small operations that take about equally long, and"
 
 
 @dataclass(frozen=True)
