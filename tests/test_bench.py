@@ -43,9 +43,7 @@ def test_a_layer_triples_what_a_place_can_know(layers):
     """Sets of offsets that are known, grown by the rule of the docstring, and nothing else."""
     known = {0, 1}
     for _ in range(layers):
-        met = {
-            a - b for a in known for b in known
-        }  # how far away a place is with which somebody is known in common
+        met = {a - b for a in known for b in known}  # how far away are those who know a place in common
         known = {at + offset for at in met for offset in known}
     farthest = max(known)
     assert farthest == (3**layers + 1) // 2
@@ -124,8 +122,7 @@ def test_facts_are_worth_the_bits_that_a_model_knows_of_them():
             said[torch.arange(len(ids)), 0, run.task.puzzle.table(0)[which]] = math.log(7)
             return said
 
-    bits = task.score(Knowing(), corpus.test)["bits"]
-    assert bits == pytest.approx(64 * (math.log2(8) - 1), rel=1e-5)
+    assert task.score(Knowing(), corpus.test)["bits"] == pytest.approx(64 * (math.log2(8) - 1), rel=1e-5)
 
 
 @pytest.mark.parametrize("hidden", [0.0, 0.3])
@@ -172,10 +169,9 @@ def test_every_row_trains_and_scores(task, row):
     assert run_from_json(run.to_json()) == run
     model, on, corpus = build(run)
     before = {item.path: item.parameter.clone() for item in owned(model) if not item.parameter.requires_grad}
-    history = train_run(run, model, on, name=row)
+    assert train_run(run, model, on, name=row).flops > 0
     tests = run.task.test(model, on, corpus)
     assert 0 <= tests["test"]["accuracy"] <= 100
-    assert history.flops > 0
     after = {item.path: item.parameter for item in owned(model)}
     assert all(torch.equal(after[path], tensor) for path, tensor in before.items()), "a frozen tensor moved"
     if row.startswith("frozen") or row == "mask-random":
@@ -193,15 +189,16 @@ def test_rows_that_are_compared_draw_what_they_share_alike():
         assert all(torch.equal(whole[stream], tensor) for stream, tensor in found.items()), row
 
 
-@pytest.mark.parametrize(
-    ("fields", "words"),
-    [
-        ({"mixing": ("fourier",) * 2}, "must not read what lies ahead"),
-        ({"kinds": ("gru",) * 2}, "must not read what lies ahead"),
-    ],
-)
-def test_a_causal_model_refuses_what_looks_ahead(fields, words):
-    with pytest.raises(ValueError, match=words):
+@pytest.mark.parametrize("tasks", ["facts", ("fact",)])
+def test_a_row_on_tasks_that_are_not_there_is_refused(tasks, monkeypatch):
+    monkeypatch.setitem(bench.CHANGED, "new", ("", tasks, {}))
+    with pytest.raises(ValueError, match=r"tasks of 'new' must be a tuple of circle, .* got .*fact"):
+        bench._rows()
+
+
+@pytest.mark.parametrize("fields", [{"mixing": ("fourier",) * 2}, {"kinds": ("gru",) * 2}])
+def test_a_causal_model_refuses_what_looks_ahead(fields):
+    with pytest.raises(ValueError, match="must not read what lies ahead"):
         TaggerConfig(vocab=5, outputs=5, causal=True, **fields)
 
 
@@ -247,10 +244,7 @@ def line(row, lr, seed, score, cost=None):
 
 
 def lines_of(scores):
-    return {
-        lr: [line("circle/trained", lr, seed, score) for seed in looking.SEEDS]
-        for lr, score in scores.items()
-    }
+    return {lr: [line("circle/trained", lr, s, score) for s in looking.SEEDS] for lr, score in scores.items()}
 
 
 def test_a_sweep_looks_at_each_rate_with_each_seed_and_at_one_more_on_either_side(monkeypatch):
@@ -260,10 +254,17 @@ def test_a_sweep_looks_at_each_rate_with_each_seed_and_at_one_more_on_either_sid
 
     monkeypatch.setattr(looking, "looking", looked)
     monkeypatch.setattr(looking, "extended", lambda tried: [])
-    found = [
-        (line["lr"], line["seed"]) for line in whole(looking.sweep("facts/trained", "smoke", device="cpu"))
-    ]
+    lines = whole(looking.sweep("facts/trained", "smoke", device="cpu"))
+    found = [(line["lr"], line["seed"]) for line in lines]
     assert found == [(looking.rate(number), seed) for number in range(-3, 4) for seed in looking.SEEDS]
+
+
+def test_a_name_that_no_row_has_is_not_looked_at(monkeypatch, capsys):
+    monkeypatch.setattr(looking, "write_rates", lambda: None)
+    monkeypatch.setattr("sys.argv", ["looking", "--only", "facts/tained"])
+    with pytest.raises(SystemExit):
+        looking.main()
+    assert "part of a row's name, such as facts/trained, got 'facts/tained'" in capsys.readouterr().err
 
 
 def test_a_sweep_goes_on_until_the_best_rate_lies_inside():
@@ -290,8 +291,7 @@ def test_a_line_counts_for_the_row_that_it_was_made_by_alone(monkeypatch):
     whole = json.dumps(line(*key, 100.0) | {"run": looking.run_of(*key).identity()})
     looking.found_file().write_text(whole + "\n" + whole[:40])  # the second was cut off
     assert set(looking.read()) == {key}
-    longer = dataclasses.replace(bench.TASKS["circle"], steps=1001)
-    monkeypatch.setitem(bench.TASKS, "circle", longer)
+    monkeypatch.setitem(bench.TASKS, "circle", dataclasses.replace(bench.TASKS["circle"], steps=1001))
     assert not looking.read()
 
 

@@ -116,12 +116,8 @@ def looking(runs: Sequence[Run]) -> Generator[None, None, list[dict[str, Any]]]:
     found = []
     parts = yield from built_and_trained(runs)
     for run, (model, task, corpus, history, before) in zip(runs, parts, strict=True):
-        line = {
-            "row": run.recipe.removeprefix("bench/"),
-            "lr": run.optimiser.lr,
-            "seed": run.seed,
-            "run": run.identity(),
-        }
+        row, lr = run.recipe.removeprefix("bench/"), run.optimiser.lr
+        line = {"row": row, "lr": lr, "seed": run.seed, "run": run.identity()}
         if isinstance(history, TrainingError):
             line |= {"score": 0.0, "to_90": None, "diverged": True}
         else:
@@ -148,10 +144,9 @@ def sweep(name: str, scale: Scale = "laptop", *, device: str) -> Generator[None,
     # Together with the others, one rate more on either side costs nothing, and one later costs as much as all.
     numbers = list(range(NUMBERS.start - 1, NUMBERS.stop + 1))
     while numbers:
-        rates = [rate(number) for number in numbers]
-        lines += yield from looking(
-            [run_of(name, lr, seed, device=device, scale=scale) for lr in rates for seed in SEEDS]
-        )
+        rates = map(rate, numbers)
+        runs = [run_of(name, lr, seed, device=device, scale=scale) for lr in rates for seed in SEEDS]
+        lines += yield from looking(runs)
         numbers = extended(by_rate(lines))
     return lines
 
@@ -192,7 +187,7 @@ def look_at(names: Sequence[str]) -> None:
         found = whole(sweep(name, device="cpu"))
         note(found)
         lr = best(by_rate(found))
-        mean = statistics.fmean(line["score"] for line in found if line["lr"] == lr)
+        mean, _ = score(by_rate(found)[lr])
         print(
             f"{number} of {len(names)}, {time.time() - started:.0f} s: {name}, {mean:.1f} at {lr:g}",
             flush=True,
@@ -209,11 +204,13 @@ def main() -> None:
     """Run what is missing."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="rows whose name contains this")
-    chosen = parser.parse_args()
+    only = parser.parse_args().only
+    if not any(only in name for name in rows()):
+        parser.error(f"--only must be part of a row's name, such as facts/trained, got {only!r}")
     # Rows that begin with trained weights want those of the rate that is best.
     for later in (False, True):
-        names = [name for name in missing() if begins_with_others(name) == later and chosen.only in name]
-        look_at(names)
+        look_at([name for name in missing() if begins_with_others(name) == later and only in name])
+    print("Each of these rows has its best rate in data/bench/rates.json.")
 
 
 if __name__ == "__main__":

@@ -505,8 +505,10 @@ def _rows() -> dict[str, Row]:
     rows["post"] = Row("everything trained, norms after each sum", OPEN, post)
     about = "the trained model pruned to one half of its layers' weights, and trained on"
     rows["pruned"] = Row(about, MAIN, pruned)
-    about = "masks of 50 % over layers, trained embeddings"
-    rows["mask-over-embeddings"] = Row(about, MAIN, over_embeddings)
+    rows["mask-over-embeddings"] = Row("masks of 50 % over layers, trained embeddings", MAIN, over_embeddings)
+    for name, row in rows.items():
+        if not set(row.tasks) <= set(TASKS):
+            raise ValueError(f"tasks of {name!r} must be a tuple of {', '.join(ALL)}, got {row.tasks!r}")
     return rows | {
         f"body-{how}": Row(words, tuple(DONORS), partial(body, how=how)) for how, words in HOWS.items()
     }
