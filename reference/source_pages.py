@@ -27,6 +27,7 @@ ABOUT = {
 SPECIAL = re.compile(r"\$(\S[^$]*)\$|(\\[a-z]+\{\w+\}(?:_\w)?)|([\\*_\[\]<>$@~{}`])")
 """A formula, a formula that a quotation has without its signs, or a character that Markdown reads."""
 CHAPTERS = Path(__file__).parent.parent / "chapters"
+MANY = {"holds": "hold", "does not hold": "do not hold"}
 CLAIMS = "../../chapters/A1-claims.ipynb"
 
 
@@ -76,7 +77,9 @@ def counted(name: str) -> str:
     """How many claims there are, and what the bench says of those that it is asked."""
     found = rows.Claims.of(name).counts()
     n, few = len(asked.SOURCES[name]), found.pop("claims")
-    on = ", ".join(f"{count} {word}" for word, count in found.items() if count)
+    on = ", ".join(
+        f"{count} {word if count == 1 else MANY.get(word, word)}" for word, count in found.items() if count
+    )
     return f"{n} claims, of which the bench is asked {few}" + (f"; by task: {on}." if on else ".")
 
 
@@ -101,7 +104,7 @@ def page(name: str) -> str:
         out.append(f"Where the book tells it\n: {'; '.join(chapters)}\n")
     section = next(title for title, names in rows.SECTIONS.items() if name in names)
     out.append(
-        f"## What our runs say\n\n{counted(name)} Figures and the reasons for margins are in the"
+        f"## What our runs say\n\n{counted(name)} Figures and the reasons for margins are in"
         f" [appendix A1]({CLAIMS}#a-{section}); where it prints tables, they are next to ours in"
         " [appendix A2](../../chapters/A2-tables.ipynb).\n"
     )
@@ -125,7 +128,7 @@ def overview() -> str:
     ]
     for name in sources.names():
         one = sources.source(name)
-        lines.append(f"- [{one.title}]({name}.md). {counted(name)}")
+        lines.append(f"- [{one.title}]({name}.md){'' if one.title.endswith('?') else '.'} {counted(name)}")
     return "\n".join(lines) + "\n"
 
 

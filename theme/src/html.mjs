@@ -2,6 +2,7 @@
 
 const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 const UNBROKEN = 28; // characters of a word of code for which even a phone has room
+const LONG = 13; // characters of a name that a column of a table on a phone may break after a point, a slash or a low line
 const VOID = new Set(['br', 'hr', 'img', 'input', 'link', 'meta']);
 
 /** Text as HTML: the five characters that mean something become entities. */
@@ -23,9 +24,12 @@ export function tag(name, attributes = {}, ...children) {
   return `<${name}${written}>${children.flat(Infinity).filter(Boolean).join('')}</${name}>`;
 }
 
-/** Code within a line, from text that is HTML already: a browser would break its words at their hyphens. */
+/** Code within a line, from text that is HTML already: a browser would break its words at their hyphens, and long names nowhere. */
 export function inlineCode(html) {
-  return `<code>${html.replace(/\S*-\S+/g, (word) => (word.length <= UNBROKEN ? `<span class="whole">${word}</span>` : word))}</code>`;
+  return `<code>${html.replace(/\S+/g, (word) => {
+    if (/-\S/.test(word)) return word.length <= UNBROKEN ? `<span class="whole">${word}</span>` : word;
+    return word.length < LONG ? word : word.replace(/(?<=[\w;][._/])(?=[a-z&])/g, '<wbr>'); // book.css: in a phone's tables
+  })}</code>`;
 }
 
 /** Class names joined, the empty ones dropped. */
