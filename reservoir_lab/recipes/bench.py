@@ -87,9 +87,8 @@ def _memory(width: int, seen: int) -> Task:
 
 def _sized() -> dict[str, Task]:
     found = {f"memory-{width}": _memory(width, SEEN) for width in TABLES}
-    for seen in (50, 450):
-        about = f"bits remembered at width 32, each fact seen {seen} times"
-        found[f"memory-32-seen-{seen}"] = replace(_memory(32, seen), about=about)
+    about = "bits remembered at width 32, each fact seen 50 times"
+    found["memory-32-seen-50"] = replace(_memory(32, 50), about=about)
 
     def at(task: str, width: int, more: str = "", **changed: Any) -> Task:
         sizes = {"width": width, "heads": 4, **changed}
@@ -118,13 +117,15 @@ SIZED_ROWS = (
     "frozen-embeddings",
     "mask",
 )
-"""What is run at every width; of heads and depths the rows that they may change."""
+"""What is run at every width."""
+MEMORY_ROWS = ("trained", "frozen-attention", "frozen-feed-forward", "frozen-embeddings", "mask")
 FEW_ROWS = {
     "heads": ("trained", "frozen-attention", "frozen-queries-keys", "frozen-values-output"),
     "layers": ("trained", "frozen-feed-forward", "mask"),
-    "50": ("trained", "frozen-feed-forward", "mask"),
-    "450": ("trained", "frozen-feed-forward", "mask"),
-}
+    "seen-50": ("trained", "frozen-feed-forward", "mask"),
+    "memory-16": tuple(row for row in SIZED_ROWS if row != "frozen-values-output"),
+} | dict.fromkeys(("memory-32", "memory-64"), MEMORY_ROWS)
+"""The end of a task's name -> what is run of it alone: what heads or depths may change, and what claims ask."""
 MAIN = ("circle", "brackets", "facts", "grammar")
 OPEN = ("circle", "lines", "words")  # whose models see all places: where transforms make sense
 RECALL = (*MAIN, "recall")  # also on the task that was built after the predictions were written
@@ -538,9 +539,10 @@ def about(task: str, row: str) -> str:
 def table() -> list[tuple[str, str]]:
     """All (task, row): those of several sizes last."""
     found = [(task, name) for name, row in ROWS.items() for task in row.tasks]
-    return found + [
-        (task, name) for task in SIZED for name in FEW_ROWS.get(task.rpartition("-")[2], SIZED_ROWS)
-    ]
+    for task in SIZED:
+        rows = next((rows for end, rows in FEW_ROWS.items() if task.endswith(end)), SIZED_ROWS)
+        found += [(task, row) for row in rows]
+    return found
 
 
 for _task, _row in table():
