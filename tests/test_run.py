@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import re
+import subprocess
 
 import numpy as np
 import pytest
@@ -168,17 +169,21 @@ def test_what_killed_processes_left_half_written_is_cleared_away(tmp_path, resul
     assert path.exists() and not any(partial.exists() for partial in left)
 
 
-@pytest.mark.parametrize(("status", "dirty"), [("", False), (" M a.py", True), (None, None)])
-def test_a_record_says_whether_the_checkout_differs_from_its_commit(monkeypatch, status, dirty):
-    monkeypatch.setattr(provenance, "git", lambda root, *words: status if words[0] == "status" else "1a2b")
-    assert provenance.code() == {"version": __version__, "commit": "1a2b", "dirty": dirty}
-
-
-def test_code_that_was_brought_here_says_where_it_came_from(monkeypatch):
-    brought = {"version": __version__, "commit": "1a2b", "dirty": False}
-    assert provenance.code()["commit"] != "1a2b"
-    monkeypatch.setenv("RESERVOIR_CODE", json.dumps(brought))
-    assert provenance.code() == brought
+@pytest.mark.parametrize(("changed", "dirty"), [("chapters/1.md", False), ("reservoir/a.py", True)])
+def test_a_record_says_whether_its_code_differs_from_its_commit(tmp_path, monkeypatch, changed, dirty):
+    for folder, name in (("chapters", "1.md"), ("reservoir", "a.py")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / name).touch()
+    for words in ("init", "add .", "-c user.name=a -c user.email=a@b commit -m all"):
+        subprocess.run(["git", *words.split()], cwd=tmp_path, check=True, capture_output=True)
+    monkeypatch.setattr(provenance.reservoir, "__file__", str(tmp_path / "reservoir/__init__.py"))
+    (tmp_path / changed).write_text("other")
+    assert provenance.code()["commit"] == provenance.git(tmp_path, "rev-parse", "HEAD")
+    assert provenance.code()["dirty"] == dirty
+    monkeypatch.setattr(provenance, "git", lambda *words: None)
+    assert provenance.code() == {"version": __version__, "commit": None, "dirty": None}
+    monkeypatch.setenv("RESERVOIR_CODE", '{"commit": "1a2b"}')  # code that was brought here
+    assert provenance.code() == {"commit": "1a2b"}
 
 
 def spied(function, spy):
@@ -197,15 +202,13 @@ def test_edited_files_of_one_s_own_are_other_data(tmp_path, results):
     for part in ("train", "valid", "test"):
         lines = (folder / f"{part}.en").read_text().splitlines()
         (folder / f"{part}.en").write_text("\n".join(reversed(lines)) + "\n")
-        assert run.identity() != identity
-        identity = run.identity()
+        assert identity != (identity := run.identity())
     events = []
     again = execute(run, listeners=[events.append])
     assert again.data != record.data and any(isinstance(event, Started) for event in events)
     (said,) = (event.text for event in events if isinstance(event, Message) and "not used" in event.text)
     assert f"other data in files:{folder}" in said
-    copy = write_text(tmp_path / "elsewhere" / "own")
-    assert content_digest(f"files:{copy}") == record.data
+    assert content_digest(f"files:{write_text(tmp_path / 'elsewhere' / 'own')}") == record.data
 
 
 def test_but_changes_fields_and_fields_of_fields_and_leaves_the_rest():

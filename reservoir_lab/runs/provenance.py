@@ -59,8 +59,11 @@ def machine(device: torch.device) -> dict[str, Any]:
     }
 
 
+CODE = ("reservoir", "reservoir_lab", "reservoir_book", "benchmarks")
+
+
 def code() -> dict[str, Any]:
-    """Library version and, in a git checkout, the commit and whether the tree differed from it.
+    """Library version and, in a git checkout, the commit and whether the code differed from it: no page is code.
 
     Code that was brought to another machine may lie in a checkout of something else there, or in none. `RESERVOIR_CODE`
     then says what this function had found where it came from; whoever brings the code sets it.
@@ -71,7 +74,7 @@ def code() -> dict[str, Any]:
     commit = dirty = None
     if (root / ".git").exists():
         commit = git(root, "rev-parse", "HEAD")
-        status = git(root, "status", "--porcelain", "--untracked-files=no")
+        status = git(root, "status", "--porcelain", "--untracked-files=no", "--", *CODE)
         dirty = None if status is None else bool(status)
     return {"version": reservoir.__version__, "commit": commit, "dirty": dirty}
 
