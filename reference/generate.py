@@ -448,7 +448,7 @@ def bibliography(project: Path) -> str:
         for key in {key.strip() for group in CITE.findall(chapter) for key in re.split("[;,]", group)}:
             cited.get(key, []).append(address)
     rows = [
-        [f"{{cite:t}}`{key}`", ", ".join(f"[]({address})" for address in where) or "not yet"]
+        [f"{{cite:t}}`{key}`", ", ".join(f"[]({address})" for address in where) or "the library"]
         for key, where in sorted(cited.items())
     ]
     return (
