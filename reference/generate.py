@@ -494,8 +494,11 @@ def exercise_table(name: str, caption: str, found: Iterable[Exercise]) -> str:
     rows = []
     for one in found:
         kind = "change, predict, run, explain" if one.changes else "write"
-        rows.append([f"[]({one.chapter})", f"[{one.title}](#{one.label})", one.level, kind, one.written])
-    return list_table(name, caption, ["Chapter", "Exercise", "Difficulty", "Kind", "What you write"], rows)
+        number = Path(one.chapter).stem.partition("-")[0].removeprefix("0")
+        rows.append(
+            [f"[{number}]({one.chapter})", f"[{one.title}](#{one.label})", one.level, kind, one.written]
+        )
+    return list_table(name, caption, ["Ch.", "Exercise", "Difficulty", "Kind", "What you write"], rows)
 
 
 def exercise_page(project: Path) -> str:
