@@ -118,6 +118,7 @@ SIZED_ROWS = (
     "mask",
 )
 """What is run at every width."""
+# Of the tables that take minutes a run, what the claims about bits ask.
 MEMORY_ROWS = ("trained", "frozen-attention", "frozen-feed-forward", "frozen-embeddings", "mask")
 FEW_ROWS = {
     "heads": ("trained", "frozen-attention", "frozen-queries-keys", "frozen-values-output"),

@@ -59,11 +59,12 @@ def machine(device: torch.device) -> dict[str, Any]:
     }
 
 
+# The folders whose code a run executes: a page that is edited beside it changes nothing.
 CODE = ("reservoir", "reservoir_lab", "reservoir_book", "benchmarks")
 
 
 def code() -> dict[str, Any]:
-    """Library version and, in a git checkout, the commit and whether the code differed from it: no page is code.
+    """Library version and, in a git checkout, the commit and whether its code differed from it.
 
     Code that was brought to another machine may lie in a checkout of something else there, or in none. `RESERVOIR_CODE`
     then says what this function had found where it came from; whoever brings the code sets it.

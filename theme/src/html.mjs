@@ -2,7 +2,7 @@
 
 const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 const UNBROKEN = 28; // characters of a word of code for which even a phone has room
-const LONG = 13; // characters of a name that a column of a table on a phone may break after a point, a slash or a low line
+const LONG = 13; // characters of a name that a column of a table on a phone may break after a point, a slash or an underscore
 const VOID = new Set(['br', 'hr', 'img', 'input', 'link', 'meta']);
 
 /** Text as HTML: the five characters that mean something become entities. */
