@@ -1,4 +1,4 @@
-"""The bench: four tasks that each need a part of a transformer, small enough that a run takes seconds.
+"""The bench: tasks that each need a part of a transformer, small enough that a run takes seconds.
 
 The tasks were chosen so that parts matter, and each is named wherever a result is told. What is asked at a place is a
 class, or several; places at which nothing is asked have -1. Ids begin at 1: 0 is the padding, whose vector is zero.
