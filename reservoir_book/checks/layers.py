@@ -218,7 +218,7 @@ def zeroed_diagonals(written: Callable[[Tensor, int], Tensor]) -> str:
             lambda weight, blocks: weight * diagonals(weight, blocks),
         "only the first of the {blocks} stacked matrices has lost its diagonal: queries, keys and values are three"
         " maps in one tensor": lambda weight, blocks: weight * (1 - torch.eye(*weight.shape)),
-    }, praise="one weight in each row is gone, and nothing else: a random map hardly notices",
+    }, praise="the diagonals are gone, and nothing else: a random map hardly notices",
        otherwise=otherwise)  # fmt: skip
 
 
