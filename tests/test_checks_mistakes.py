@@ -431,7 +431,7 @@ GRADIENTS = {
     "has the shape": lambda g, w, s, m: (g * w).sum(),
     "the sign of the score is missing: a": lambda g, w, s, m: g * w,
     "the weight is missing": lambda g, w, s, m: g * s.sign(),
-    "never comes back": lambda g, w, s, m: g * w * s.sign() * m,
+    "a dropped weight never moves": lambda g, w, s, m: g * w * s.sign() * m,
     "and the sign": lambda g, w, s, m: g * w * m,
     "a sign, not S": lambda g, w, s, m: g * w * s,
     "turned round": lambda g, w, s, m: -g * w * s.sign(),

@@ -113,7 +113,7 @@ class Brackets:
 
     It needs attention that knows an order: a place has to find the last bracket before it that is still open, which
     takes two layers, one to count depth and one to look for it. A line begins with an opening bracket wherever nothing
-    is open, and elsewhere opens or closes by the toss of a coin. The commonest answer, "none is open", is right at 35 %
+    is open, and elsewhere opens or closes by the toss of a coin. The commonest answer, "none is open", is right at 36 %
     of the closing brackets with 16 places. The answer never depends on what follows, so a model may read the line from
     left to right or all at once.
 

@@ -61,7 +61,7 @@ def score_gradient(written: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) 
             lambda g, w, s, m: g * m,
         "you stop the gradient where the mask is zero, and the sign of the score is missing":
             lambda g, w, s, m: g * w * m,
-        "you stop the gradient where the mask is zero: then a weight that was dropped never comes back":
+        "you stop the gradient where the mask is zero: then the score of a dropped weight never moves":
             lambda g, w, s, m: g * w * s.sign() * m,
         "straight through means that the choice is taken for |S| itself; its derivative is a sign, not S":
             lambda g, w, s, m: g * w * s,
