@@ -105,8 +105,7 @@ def table(rows: Iterable[str] = (), tasks: Sequence[str] = COLUMNS) -> pd.DataFr
     names = list(rows) or list(dict.fromkeys(row for task, row in known if task in tasks))
     lines = {name: [told(task, name) if judged(f"{task}/{name}") else "" for task in tasks] for name in names}
     frame = pd.DataFrame.from_dict(lines, orient="index", columns=list(tasks))
-    at = {row: task for task, row in reversed(known)}
-    frame.insert(0, "what it is", [bench.about(at[name], name) for name in names])
+    frame.insert(0, "what it is", [bench.ROWS[name].about for name in names])
     return frame[frame[list(tasks)].astype(bool).any(axis=1)]
 
 
