@@ -187,7 +187,7 @@ class Masking(Explorable, folder="masking"):
     label = traitlets.Unicode("Holes in a text").tag(sync=True)
     text = traitlets.Unicode(
         "A sentence of 34 words, four times, with other holes each time. In each line five words are asked about:"
-        " four are hidden, none or one is replaced by another, none or one is left as it is."
+        " four are hidden, and one is left as it is. With a larger share some are replaced, too."
     ).tag(sync=True)
     sentence = traitlets.Unicode(
         "the old man who sold his boat to a stranger never went back to the sea but every evening he walked down to the"

@@ -4,8 +4,8 @@ Each model with reservoirs is compared with two regular ones: one with as many t
 
 Appendix A8: pretrained encoders fine-tuned on GLUE's SST-2, RTE and MRPC, and the same from scratch.
 
-Each row begins with a pretraining run of `masked/…`, of seed 0, whose vocabulary cuts the texts; the seeds of a row are
-those of the readout, of the order of the texts and of dropout. Reservoirs stay frozen while they are fine-tuned.
+A run begins with the pretraining run of `masked/…` of its own seed, whose vocabulary cuts the texts; the seed is also
+that of the readout, of the order of the texts and of dropout. Reservoirs stay frozen while they are fine-tuned.
 """
 
 from collections.abc import Callable

@@ -661,7 +661,7 @@ var view_default = {
       "div",
       { class: "fm" },
       panel("The signal", "tap or draw: filled is +1, open is −1", grid),
-      panel("Its mixing", "what the layer hands on; × is removed", mixed.drawing),
+      panel("Its mixing", "the real part of its transform; × is removed", mixed.drawing),
       html("figure", { class: "fm-panel" }, html("figcaption", {}, html("strong", { text: "What comes back" }), last), returned.drawing)
     ));
     ui.draw(({ part, tokens, features, signal }) => {
