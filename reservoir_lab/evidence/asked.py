@@ -681,7 +681,7 @@ PREDICTIONS = (
         "ours/smaller-rival",
         better("rounded-24 at 8 bits", "mask"),
         tasks=("facts",),
-        why="19 KB of trained weights, three quarters as wide, against 32 KB of bits and trained embeddings",
+        why="24 KB, three quarters as wide, against 32 KB of bits and trained embeddings",
         says="A smaller trained model, rounded to 8 bits, remembers more in fewer bytes than a mask.",
     ),
     Claim(

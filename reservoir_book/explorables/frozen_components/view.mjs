@@ -117,7 +117,7 @@ export default {
 
 /** What is shown, in words. */
 function told({ of, size, row, frozen, shown, poster, score, whole }) {
-  const how = { 'as-trained': '', identity: ' as identities', hollow: ' with nought on the diagonal' }[shown];
+  const how = { 'as-trained': '', identity: ' as identities', hollow: ' with zeros on the diagonal' }[shown];
   const what = frozen.length ? `${listed(frozen).replace(/^./, (letter) => letter.toUpperCase())} frozen${how}` : 'Everything trained';
   const sentences = [`${what}: at ${size}, ${short(poster.trained)} of ${short(poster.total)} parameters move, ${percent(poster.share)}.`];
   if (!row) sentences.push('Neither the poster nor we have tried that.');

@@ -628,7 +628,7 @@ var view_default = {
       table.replaceChildren(...[
         ["Parameters that learn", Math.round(now.trained).toLocaleString("en")],
         ["Parameters that a seed gives back", Math.round(now.frozen).toLocaleString("en")],
-        ["A step, compared with as many trained layers", share(now.step, all.step)],
+        ["A step, compared with a stack as deep, all trained", share(now.step, all.step)],
         ["Its backward pass", share(now.inputs + now.weights, all.inputs + all.weights)]
       ].flatMap(([name, value]) => [html("dt", { text: name }), html("dd", { text: value })]));
       const exact = records[key(stack, kind)];
