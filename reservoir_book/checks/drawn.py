@@ -36,7 +36,7 @@ def bytes_kept(written: Callable[[int, str], int]) -> str:
             f"{start}: a mask is one bit a weight, and a byte has eight of them": masked and found == n > 1,
             f"{start}: the last bits need a byte too: round up": masked and found == n // 8,
             f"{start}: there are no parts of a byte: round up": masked and found == n / 8,
-            f"{start}: the weights themselves come back from the seed; only their bits are kept":
+            f"{start}: the weights themselves come back from the seed; only the mask is kept":
                 masked and found >= 4 * n,
             f"{start}: {why}": True,
         })  # fmt: skip
@@ -71,7 +71,7 @@ def spread(written: Callable[[Sequence[float]], tuple[float, float]]) -> str:
         "that is the error of the mean; the spread of seeds is not divided by √n":
             instead(lambda values: statistics.stdev(values) / math.sqrt(len(values))),
         "that is the distance from the lowest to the highest": instead(lambda values: max(values) - min(values)),
-    }, praise="a mean, and how far one seed lies from another", read=read, otherwise=otherwise)  # fmt: skip
+    }, praise="a mean, and how far a single seed typically lies from it", read=read, otherwise=otherwise)  # fmt: skip
 
 
 @exercise("ex-cover", "dichotomies")
@@ -85,7 +85,7 @@ def dichotomies(written: Callable[[int, int], int]) -> str:
         "the factor 2 is missing: each separable labelling can be turned over": lambda n, d: count(n, d, factor=1),
         "you sum from k = 1; the first term is k = 0": lambda n, d: count(n, d, first=1),
         "you take n points in the binomials; the formula has n - 1": lambda n, d: count(n, d, points=0),
-        "you sum one term too many: k ends at d - 1, since d counts from one": lambda n, d: count(n, d + 1),
+        "you sum one term too many: k ends at d - 1, since k begins at zero": lambda n, d: count(n, d + 1),
         "your sum ends one term early: k goes up to d - 1, that is range(d)": lambda n, d: count(n, d - 1),
         "that is the chance; the exercise asks for the number, so do not divide by 2 to the n":
             lambda n, d: count(n, d) / 2**n,
