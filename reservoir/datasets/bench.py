@@ -53,9 +53,9 @@ class Circle:
     It needs depth. Say that a place knows who stands from `a` steps behind it to `b` steps ahead. One more layer of
     attention can find any place that knows one of these children as well, up to a + b steps away, and read all that
     it knows: from 2a + b behind to a + 2b ahead. At first a place knows its own name and the next one's, so after
-    1, 2 and 3 layers it knows those in [-1, 2], [-4, 5] and [-13, 14]; no layer can do more than triple what is known
-    (Sanford, Hsu & Telgarsky 2024). So "2 on" needs one layer, "4 on" two and "6 on" three. Chance is 1 / n; a model
-    that knows the ten names in [-4, 5] can guess among the other three.
+    1, 2 and 3 layers it knows those in [-1, 2], [-4, 5] and [-13, 14] (Sanford, Hsu & Telgarsky 2024). In this way "2
+    on" needs one layer, "4 on" two and "6 on" three; wide models also find ways with two. Chance is 1 / n; a model that
+    knows the ten names in [-4, 5] can guess among the other three.
 
     Args:
         n: children. With too few of them, a shallow model finds the last ones by elimination.
@@ -84,7 +84,7 @@ class Circle:
 
     @staticmethod
     def layers(hop: int) -> int:
-        """The fewest layers of attention that can tell who is `hop` steps on; (3^layers + 1) / 2 is the farthest."""
+        """The fewest layers of attention that reach `hop` steps in this way; (3^layers + 1) / 2 is the farthest."""
         return math.ceil(math.log(2 * hop - 1, 3) - 1e-9)
 
     @property
