@@ -154,7 +154,7 @@ def trained_share(written: Callable[[int, int, int, int, Collection[str]], float
         "you count the table of embeddings three times; one serves all": share(tables=3),
         "the layer norms are missing; they belong to none of the three, and move": share(norms=0),
         "give a share between 0 and 1, not a percentage": lambda *case: 100 * right(*case),
-    }, praise="this gives every share of the poster's first table, and the one that its second table swapped",
+    }, praise="this gives every share of the poster's first table, and the two that its second table swapped",
        otherwise="with {frozen} frozen, vocab={vocab}, d_model={d_model}, d_ff={d_ff}, layers={layers}, the share is"
            " {expected:.4f}, not {found:.4f}")  # fmt: skip
 
@@ -237,9 +237,9 @@ def places(written: Callable[[int, int], str]) -> str:
             f"{asked} puts two reservoirs side by side: {found!r}": "RR" in found,
             f"{asked} is {found!r}: upside down. Where the middle falls between two layers, take the lower":
                 found == right[::-1] != right,
-            f"{asked} is {found!r}, not {right!r}: one L between any two R, the block in the middle": found != right,
+            f"{asked} is {found!r}, not {right!r}: one L between neighbouring Rs, the block centred": found != right,
         })  # fmt: skip
-    return "one layer that learns between any two reservoirs, and all of them in the middle"
+    return "one trained layer between neighbouring reservoirs, and all of them in the middle"
 
 
 Curve = Sequence[float]
