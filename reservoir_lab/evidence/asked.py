@@ -526,7 +526,7 @@ ONE_LAYER = (
     Claim("one-layer/one-bit", needs=STORED),
     Claim(
         "one-layer/independent",
-        needs="no run: it is an argument from chances, which Appendix B shows not to follow",
+        needs="no run: it is an argument, and Appendix B shows that it does not follow",
     ),
     Claim(
         "one-layer/search-space",
