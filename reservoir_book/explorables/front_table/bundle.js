@@ -222,7 +222,7 @@ function chart({ height = 260, square = false, ...options }) {
     };
     const marks = state.marks.filter(Boolean).map((mark) => svg("g", { class: `ex-mark ${mark.origin ? `ex-${mark.origin}` : ""}` }, MARKS[mark.kind](mark, x, y, box)));
     drawing.replaceChildren(
-      svg("defs", {}, svg("clipPath", { id: clipId }, svg("rect", { x: box.left - 1, y: box.top - 4, width: box.right - box.left + 2, height: box.bottom - box.top + 5 }))),
+      svg("defs", {}, svg("clipPath", { id: clipId }, svg("rect", { x: box.left - 5, y: box.top - 5, width: box.right - box.left + 10, height: box.bottom - box.top + 10 }))),
       ...axis("x").flat(),
       ...axis("y").flat(),
       svg("g", { "clip-path": `url(#${clipId})` }, marks),

@@ -144,7 +144,7 @@ function chart({ height = 260, square = false, ...options }) {
     };
     const marks = state.marks.filter(Boolean).map((mark) => svg("g", { class: `ex-mark ${mark.origin ? `ex-${mark.origin}` : ""}` }, MARKS[mark.kind](mark, x, y, box)));
     drawing.replaceChildren(
-      svg("defs", {}, svg("clipPath", { id: clipId }, svg("rect", { x: box.left - 1, y: box.top - 4, width: box.right - box.left + 2, height: box.bottom - box.top + 5 }))),
+      svg("defs", {}, svg("clipPath", { id: clipId }, svg("rect", { x: box.left - 5, y: box.top - 5, width: box.right - box.left + 10, height: box.bottom - box.top + 10 }))),
       ...axis("x").flat(),
       ...axis("y").flat(),
       svg("g", { "clip-path": `url(#${clipId})` }, marks),
@@ -581,7 +581,7 @@ var view_default = {
         ]
       });
       const { word, miss } = worst(true_, guess);
-      ui.say(`Step ${number(steps[frame], 4)}, loss ${number(losses[frame])}: the ${NAMES[kind]} has a cosine of ${number(cosines[kind][frame], 2)} with the true gradient of this sentence. It misses most at “${words[word]}”, by ${number(miss, 2)} of the longest true arrow in this plane, which holds ${Math.round(100 * model.get("share"))} % of the true gradients.`);
+      ui.say(`Step ${number(steps[frame], 4)}, loss ${number(losses[frame])}: the ${NAMES[kind]} has a cosine of ${number(cosines[kind][frame], 2)} with the true gradient of this sentence. It misses most at “${words[word]}”, by ${number(miss, 2)} of the longest true arrow in this plane, which holds ${Math.round(100 * model.get("share"))} % of the true gradients’ squared length.`);
     });
     return ui.close;
   }

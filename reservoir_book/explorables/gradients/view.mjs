@@ -42,7 +42,7 @@ export default {
       });
       const { word, miss } = worst(true_, guess);
       ui.say(`Step ${number(steps[frame], 4)}, loss ${number(losses[frame])}: the ${NAMES[kind]} has a cosine of ${number(cosines[kind][frame], 2)} with the true gradient of this sentence. `
-        + `It misses most at “${words[word]}”, by ${number(miss, 2)} of the longest true arrow in this plane, which holds ${Math.round(100 * model.get('share'))}\u202f% of the true gradients.`);
+        + `It misses most at “${words[word]}”, by ${number(miss, 2)} of the longest true arrow in this plane, which holds ${Math.round(100 * model.get('share'))}\u202f% of the true gradients’ squared length.`);
     });
     return ui.close;
   },
