@@ -78,7 +78,7 @@
       return [key, { ...ticks(value, most), ...title }];
     });
     const beside = (layout.xaxis2?.domain?.[0] ?? 0) > 0;
-    return { ...rest, data: data.map((trace) => ({ ...placed(trace), ...(beside && trace.mode === 'text' ? { visible: false } : {}), ...(trace.text && trace.mode?.includes('text') ? { cliponaxis: false, textfont: { ...trace.textfont, size: 10 } } : {}) })),
+    return { ...rest, data: data.map((trace) => ({ ...placed(trace), ...(beside && trace.mode === 'text' ? { visible: false } : {}), ...(trace.text && trace.mode?.includes('text') ? { cliponaxis: false, textfont: { ...trace.textfont, size: 12 } } : {}) })),
       layout: Object.fromEntries(named), frames: frames?.map((frame) => ({ ...frame, data: frame.data?.map(placed) })) };
   }
 
