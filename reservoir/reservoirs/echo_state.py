@@ -193,10 +193,8 @@ class EchoState(Undrawn):
         return torch.stack(states[washout:], -2)
 
     def _update(self, x: Tensor, drive: Tensor) -> Tensor:
-        if x.ndim == 1:  # the product of a matrix and a vector, which a batch of one would not be
-            new = self.activation(torch.addmv(drive, self.W, x))
-        else:
-            new = self.activation(drive + x @ self.W.T)
+        # Of one state, the product of a matrix and a vector, which a batch of one would not be.
+        new = self.activation(torch.addmv(drive, self.W, x) if x.ndim == 1 else drive + x @ self.W.T)
         return new if self.leak == 1 else torch.lerp(x, new, self.leak)
 
 
