@@ -164,7 +164,7 @@ class EchoState(Undrawn):
     def step(self, x: Tensor, u: Tensor) -> Tensor:
         """One update of the state: (..., size), (..., inputs) -> (..., size)."""
         self.check_drawn()
-        return self._update(x, u @ self.W_in.T + self.b)
+        return self._update(x, u.to(self.W.dtype) @ self.W_in.T + self.b)
 
     def forward(self, u: Tensor, *, start: Tensor | None = None, washout: int = 0) -> Tensor:
         """The states that an input drives the reservoir through.

@@ -238,6 +238,9 @@ def low_rank(model: nn.Module, kind: Update, *, rank: int, patterns: Names = ("*
     does as well (Hu et al. 2022). VeRA draws the matrices from a seed, shares them among all maps of one shape and
     trains a vector for each of the two instead, so that a stored model keeps its matrices as a seed.
 
+    An update is added to what its map says. Where something reads the map's matrix instead (`effective_weight`), as a
+    loss over a vocabulary and mixings over tokens do, it takes no part and does not learn: leave such maps out.
+
     The updates are not drawn yet, and the maps not frozen:
 
         low_rank(model, "vera", rank=64, patterns="*.query")
