@@ -70,7 +70,7 @@ class Undrawn(nn.Module):
         Raises:
             ValueError: nobody has drawn or loaded them.
         """
-        if self.drawn or torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active():
+        if torch.compiler.is_compiling() or self.drawn or torch._C._are_functorch_transforms_active():
             return
         first = next(self.parameters(recurse=False), None)
         if first is None or first.is_meta:
@@ -158,9 +158,9 @@ USUAL = {torch.float32, torch.bfloat16, torch.float16}
 
 
 def left_to_torch(x: Tensor) -> bool:
-    """Whether PyTorch's own functions are to be called: not on a CPU, compiled, under `torch.func`, in forward mode."""
-    asked = torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
-    return asked or x.device.type != "cpu" or torch.compiler.is_compiling()
+    """Whether PyTorch's own functions are to be called: compiled, not on a CPU, under `torch.func`, in forward mode."""
+    elsewhere = torch.compiler.is_compiling() or x.device.type != "cpu"
+    return elsewhere or torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
