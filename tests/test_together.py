@@ -119,6 +119,12 @@ def test_weights_are_stored_and_where_a_source_has_lost_its_own_that_is_said(tmp
         execute_together([registry.get("bench/facts/mask-over-embeddings", scale="smoke", seed=2)])
 
 
+def test_what_is_refused_leaves_no_empty_folders(tmp_path):
+    with pytest.raises(ValueError, match="refused"), locked(tmp_path / "new" / "laptop" / "seed-0.json"):
+        raise ValueError("refused")
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_command_trains_the_seeds_of_each_row_together_and_refuses_what_it_cannot(
     tmp_path, monkeypatch, capsys
 ):
