@@ -10,7 +10,7 @@ import shutil
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -244,12 +244,15 @@ def lock(held: BinaryIO | int, *, without: bool = False) -> bool:
 def locked(target: Path, *, advice: str = ADVICE) -> Iterator[bool]:
     """Hold the one lock of what is made at `target`; False if another process holds it.
 
+    Folders that are made for it and are still empty in the end are deleted.
+
     Raises:
         WriteError: nothing can be written next to `target`.
     """
     path = target.with_name(f".{target.name}.lock")
     while True:
         with _explained(target, advice):
+            made = [folder for folder in path.parents if not folder.exists()]
             path.parent.mkdir(parents=True, exist_ok=True)
             held = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         mine = lock(held, without=True)
@@ -265,6 +268,9 @@ def locked(target: Path, *, advice: str = ADVICE) -> Iterator[bool]:
         if mine:
             path.unlink(missing_ok=True)
         os.close(held)
+        with suppress(OSError):
+            for folder in made:
+                folder.rmdir()
 
 
 def read_bounded(path: Path, largest: int) -> bytes:

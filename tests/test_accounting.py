@@ -123,10 +123,12 @@ def test_the_papers_small_model_takes_less_than_five_megabytes():
     assert disk["supermask, embeddings pretrained, 32 bits; made while used"] > printed * 1e6
 
 
-def test_rounding_changes_no_mask():
+def test_rounding_changes_no_mask_and_no_whole_number():
     plan = Mask(keep=0.5, patterns=("encoder.*",))
     model = supermask(initialise(EncoderDecoder(CONFIGS["own"]), seed=0), plan, seed=1)
+    model.register_parameter("ids", torch.nn.Parameter(torch.tensor([[3, 100]]), requires_grad=False))
     light = rounded(model, 2)
+    assert light.ids.tolist() == [[3, 100]]
     masks, same = ([m.chosen() for m in one.modules() if isinstance(m, Supermask)] for one in (model, light))
     assert masks and all(map(torch.equal, masks, same))
 

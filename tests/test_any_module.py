@@ -107,7 +107,8 @@ def test_statistics_of_batches_are_stored_and_begin_anew_when_drawn(tmp_path):
     model = learn(drawn("cnn"), "cnn")
     again = load(cnn(), save(model, tmp_path / "m.safetensors"))
     assert torch.equal(again[1].running_var, model[1].running_var) and again[1].num_batches_tracked == 3
-    assert initialise(model, seed=0)[1].num_batches_tracked == 0
+    model.append(nn.BatchNorm1d(2, affine=False)).append(nn.BatchNorm1d(2))[-2](torch.ones(2, 2))
+    assert [initialise(model, seed=0)[at].num_batches_tracked for at in (1, -2)] == [0, 0]
 
 
 @pytest.mark.parametrize("plan", ["frozen", "masked"])
@@ -543,16 +544,15 @@ def test_the_cost_of_a_step_is_counted_for_any_module():
     assert costs[0]["trainable"] == report(whole).total and costs[1]["trainable"] < costs[0]["trainable"]
     assert costs[1]["flops"] < costs[0]["flops"] and costs[0]["step_bytes"] == 12 * costs[0]["trainable"]
     assert all(parameter.grad is None for parameter in whole.parameters())
+    forward = cost(freeze(whole), lambda: output(whole, "gpt2").sum())
+    assert 0 < forward["flops"] < costs[1]["flops"] and not forward["step_bytes"]
 
 
 def test_a_row_of_padding_is_not_trainable_but_takes_memory():
     model = initialise(stock_models.Translator(), seed=0)
     ids = torch.tensor([[3, 4, 0]])
     found, counts = cost(model, lambda: model(ids, ids).sum()), report(model)
-    assert {name: found[name] for name in ("trainable", "trainable_all_rows")} == {
-        "trainable": counts.trainable,
-        "trainable_all_rows": counts.trainable_all_rows,
-    }
+    assert (found["trainable"], found["trainable_all_rows"]) == (counts.trainable, counts.trainable_all_rows)
     assert counts.trainable_all_rows - counts.trainable == model.embedding.embedding_dim
     assert found["step_bytes"] == 12 * counts.trainable_all_rows
 

@@ -171,7 +171,7 @@ def test_translating_leaves_the_model_in_its_mode(training):
     assert first == translate(model.eval(), SOURCES, decoding=Decoding(beam=2))
 
 
-@pytest.mark.parametrize("sources", ["tre due", ["tre due"], [[3], "tre due"]])
+@pytest.mark.parametrize("sources", ["tre due", ["tre due"], [[3], "tre due"], ["", "tre due"]])
 def test_text_in_place_of_ids_is_told_what_takes_text(sources):
     with pytest.raises(
         TypeError, match=r"sources are token ids, got the text 'tre due'.*encode_batch.*open_model"

@@ -157,6 +157,7 @@ def test_a_state_can_be_taken_up_where_it_was_left():
     rest = reservoir(u[8:], start=whole[7])
     assert torch.allclose(rest, whole[8:], rtol=0, atol=1e-14)
     assert torch.allclose(reservoir.step(whole[7], u[8]), whole[8], rtol=0, atol=1e-14)
+    assert torch.allclose(reservoir.step(whole[7], u[8].float()), whole[8], rtol=0, atol=1e-6)
     assert torch.equal(reservoir(u, washout=5), whole[5:])
 
 

@@ -260,13 +260,14 @@ def test_a_component_that_the_model_lacks_is_named(part):
     assert not frozen(mixing)
 
 
-def test_what_is_pretrained_cannot_be_drawn_otherwise():
+def test_packed_maps_can_be_drawn_otherwise_and_what_is_pretrained_cannot():
+    layer = initialise(nn.TransformerEncoderLayer(6, 2, 8), seed=0)
+    freeze(layer, attention=True, drawn="identity")
+    assert torch.equal(layer.self_attn.in_proj_weight, torch.eye(6).repeat(3, 1))
     model = made(Freeze())
     for item in owned(model):
         set_origin(item, Pretrained("elsewhere"))
-    with pytest.raises(
-        ValueError, match="drawn='orthogonal' needs weights that a seed has drawn, but encoder"
-    ):
+    with pytest.raises(ValueError, match="'orthogonal' needs weights that a seed has drawn, but encoder"):
         freeze(model, Freeze(attention=True, drawn="orthogonal"))
 
 
@@ -308,9 +309,8 @@ def test_a_layer_is_not_mistaken_for_one_whose_number_begins_alike():
 def test_without_a_plan_the_whole_module_is_frozen():
     model = made(Freeze())
     assert freeze(model.encoder[0]) is model.encoder[0]
-    assert {id(p) for p in model.encoder[0].parameters()} == {
-        id(p) for p in model.parameters() if not p.requires_grad
-    }
+    still = {id(p) for p in model.parameters() if not p.requires_grad}
+    assert {id(p) for p in model.encoder[0].parameters()} == still
     freeze(model)
     assert len(frozen(model)) == len(list(owned(model)))
     with pytest.raises(ValueError, match="nothing to train: every parameter of the model is frozen"):

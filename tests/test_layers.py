@@ -243,6 +243,7 @@ def test_what_the_quick_product_cannot_do_is_refused_or_pytorchs_and_its_output_
         with pytest.raises(RuntimeError, match="create_graph=True would leave terms out"):
             torch.autograd.grad(layer(x).sum(), x, create_graph=True)
         _, ahead = torch.func.jvp(layer, (x.detach(),), (torch.ones_like(x),))
+        assert torch.func.grad(lambda x: Dropout(0.5)(x).sum())(x.detach()).unique().tolist() == [0, 2]
         with forward_ad.dual_level():
             dual = layer(forward_ad.make_dual(x.detach(), torch.ones_like(x)))
             assert torch.equal(forward_ad.unpack_dual(dual).tangent, ahead)

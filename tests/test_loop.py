@@ -15,11 +15,8 @@ from torch.nn.utils.rnn import pack_padded_sequence
 from reservoir.datasets import Vocabulary
 from reservoir.training import (
     Budget,
-    Finished,
     History,
     Optimiser,
-    Saved,
-    Started,
     Stepped,
     Stopped,
     TrainingError,
@@ -85,9 +82,8 @@ def test_how_often_it_is_validated_and_saved_changes_no_weight(text, tmp_path, e
     run = small_run(text)
     budget = Budget(steps=run.budget.steps, validate_every=every, checkpoint_every=every)
     model, history = trained(run, budget=budget, handlers=[Checkpoints(tmp_path / "c")])
-    other, reference = trained(
-        run, budget=Budget(steps=run.budget.steps, validate_every=7, checkpoint_every=0)
-    )
+    budget = Budget(steps=run.budget.steps, validate_every=7, checkpoint_every=0)
+    other, reference = trained(run, budget=budget)
     assert same_bits(model, other) and history.losses == reference.losses
 
 
@@ -118,9 +114,8 @@ def test_a_run_that_is_cut_off_goes_on_to_the_same_bits(text, tmp_path, cut, acc
     done = (cut - 1) // 2 * 2  # a step's checkpoint is written after its listeners have heard of it
     assert starts[0].step == done
     assert same_bits(model, resumed) and rest.losses == history.losses[done:]
-    assert [(p.step, p.tokens, p.flops, p.metrics) for p in rest.points] == [
-        (p.step, p.tokens, p.flops, p.metrics) for p in history.points
-    ]
+    points = ([(p.step, p.tokens, p.flops, p.metrics) for p in one.points] for one in (rest, history))
+    assert next(points) == next(points)
 
 
 def test_a_run_of_which_nothing_is_left_keeps_its_times(text, tmp_path):
@@ -128,9 +123,8 @@ def test_a_run_of_which_nothing_is_left_keeps_its_times(text, tmp_path):
     _, history = trained(run, handlers=[Checkpoints(tmp_path / "c")])
     _, again = trained(run, handlers=[Checkpoints(tmp_path / "c")])
     assert again.losses == [] and again.step_seconds == history.step_seconds > 0
-    assert (
-        again.cpu_seconds >= history.cpu_seconds * 0.9 > 0
-    )  # its own are a little more: the checkpoint's, and reading
+    # Its own are a little more: the checkpoint's, and reading.
+    assert again.cpu_seconds >= history.cpu_seconds * 0.9 > 0
 
 
 # Steps, batches, tokens
@@ -148,9 +142,7 @@ def test_two_batches_accumulated_are_their_union(text):
     assert len(small) == len(large) == len(union) == 1
     parts = Wrapped(task, epoch=lambda number: [small[0], large[0]])
     whole = Wrapped(task, epoch=lambda number: [union[0]])
-    plain = dict(
-        optimiser=Optimiser(name="sgd", lr=1.0, schedule="constant", warmup=0, clip=0.0, weight_decay=0.0)
-    )
+    plain = dict(optimiser=Optimiser(**PLAIN, clip=0.0))
     start = build(run)[0]
     one, first = trained(run, task=parts, budget=Budget(steps=1, accumulate=2), **plain)
     other, second = trained(run, task=whole, budget=Budget(steps=1), **plain)
@@ -209,9 +201,8 @@ def test_epochs_follow_one_another_and_tokens_are_what_is_not_padding(text):
 
 def test_the_loss_is_one_prediction_s(text):
     _, history = trained(small_run(text, budget={"accumulate": 2}))
-    assert (
-        0.3 * math.log(200) < history.losses[0] < 3 * math.log(200)
-    )  # not yet better than chance, by the vocabulary
+    # Not yet better than chance, by the vocabulary.
+    assert 0.3 * math.log(200) < history.losses[0] < 3 * math.log(200)
 
 
 @pytest.mark.parametrize("most", [12, 15])
@@ -244,21 +235,12 @@ def test_events_tell_what_happens_in_order(text, tmp_path):
     modes = []
     options = dict(optimiser=run.optimiser, budget=run.budget, seed=0, handlers=[Checkpoints(tmp_path / "c")])
     train(model, task, listeners=[events.append, lambda event: modes.append(model.training)], **options)
-    assert [type(e) for e in events] == [
-        Started,
-        Stepped,
-        Stepped,
-        Saved,
-        Stepped,
-        Validated,
-        Saved,
-        Finished,
-    ]
+    names = "Started Stepped Stepped Saved Stepped Validated Saved Finished"
+    assert " ".join(type(event).__name__ for event in events) == names
     assert [e.step for e in events if isinstance(e, Stepped)] == [1, 2, 3]
     assert events[0].trainable == events[0].total == sum(p.numel() for p in model.parameters())
-    assert all(
-        mode for mode, event in zip(modes, events, strict=True) if isinstance(event, Stepped | Validated)
-    )
+    seen = zip(modes, events, strict=True)
+    assert all(mode for mode, event in seen if isinstance(event, Stepped | Validated))
     assert not model.training
 
 
@@ -268,6 +250,20 @@ def test_a_budget_refuses_what_makes_no_sense(field):
         Budget(**{"steps": 5, field: 0})
     with pytest.raises(ValueError, match="checkpoint_every must be at least 0, got -1"):
         Budget(steps=5, checkpoint_every=-1)
+
+
+@pytest.mark.parametrize(
+    ("model", "batches", "precision", "said"),
+    [
+        (torch.nn.Linear(2, 2), [1], "fp16", "precision must be 'fp32' or 'bf16', got 'fp16'"),
+        (torch.nn.Linear(2, 2), [], "fp32", "epoch 0 of the task has no batches"),
+        (torch.nn.Identity(), [1], "fp32", "nothing to train"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(model, batches, precision, said):
+    task, plan = Wrapped(None, epoch=lambda number: batches), dict(optimiser=Optimiser(), budget=Budget(1))
+    with pytest.raises(ValueError, match=said):
+        train(model, task, seed=0, precision=precision, **plan)
 
 
 # What cannot go on
@@ -310,10 +306,8 @@ def test_what_is_not_finite_stops_training_before_it_reaches_a_weight(text, tmp_
     assert ("gradients" in str(error.value)) == (kind == "gradient")
     assert isinstance(events[-1], Stopped) and events[-1].step == 2
     assert all(p.isfinite().all() for p in model.parameters())
-    model, history = trained(
-        run, optimiser=Optimiser(clip=clip, warmup=2), handlers=[Checkpoints(tmp_path / "c")]
-    )
-    assert len(history.losses) == run.budget.steps - 2
+    again = dict(optimiser=Optimiser(clip=clip, warmup=2), handlers=[Checkpoints(tmp_path / "c")])
+    assert len(trained(run, **again)[1].losses) == run.budget.steps - 2
 
 
 # Operations

@@ -77,8 +77,7 @@ def test_an_optimiser_is_torchs(name, theirs):
 
 
 def test_only_what_moves_is_given_to_it():
-    model = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 2))
-    model[0].requires_grad_(False)
+    model = nn.Sequential(nn.Linear(2, 3).requires_grad_(False), nn.Linear(3, 2, dtype=torch.complex64))
     (group,) = Optimiser().build(model).param_groups
     assert {id(p) for p in group["params"]} == {id(p) for p in model[1].parameters()}
     with pytest.raises(ValueError, match="nothing to train: every parameter of the model is frozen"):

@@ -266,4 +266,6 @@ def test_weights_can_be_rounded(tmp_path):
     for ours, theirs in zip(owned(model), owned(again), strict=True):
         frozen = not ours.parameter.requires_grad
         assert torch.equal(theirs.parameter, ours.parameter if frozen else ours.parameter.half().float())
+    with pytest.raises(WeightsError, match=r"dtype must be one that a model reads back, .* got torch\.int8"):
+        save_pretrained(model, tmp_path, dtype=torch.int8)
     assert {tensor.dtype for tensor in load_file(tmp_path / WEIGHTS).values()} == {torch.float16}

@@ -108,8 +108,8 @@ def test_numpy_s_integers_are_seeds():
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"precision": "fp16"}, "precision must be one of fp32, bf16, got 'fp16'"),
-        ({"scale": "huge"}, "scale must be one of smoke, laptop, full, got 'huge'"),
+        ({"precision": "fp16"}, "precision must be 'fp32' or 'bf16', got 'fp16'"),
+        ({"scale": "huge"}, "scale must be 'smoke', 'laptop' or 'full', got 'huge'"),
         ({"recipe": "../../etc"}, "recipe must be a name"),
         ({"recipe": "[/blah]"}, "recipe must be a name"),
         ({"recipe": ""}, "recipe must be a name"),

@@ -160,14 +160,15 @@ def test_what_is_not_drawn_as_fp32_numbers_is_kept_whole(dtype):
 @pytest.mark.parametrize("name", MODELS)
 def test_models_of_every_class_can_draw_their_weights_while_they_are_used(tmp_path, name):
     folder = save_pretrained(freeze(MODELS[name](), Freeze(patterns=("*",))), tmp_path / "model")
-    torch.testing.assert_close(
-        answer(from_pretrained(folder, streamed=True)), answer(from_pretrained(folder))
-    )
+    found = answer(from_pretrained(folder, streamed=True))
+    torch.testing.assert_close(found, answer(from_pretrained(folder)))
 
 
 @pytest.mark.parametrize("bits", [None, torch.zeros(3, dtype=torch.uint8)], ids=["whole", "masked"])
-def test_weights_are_drawn_where_the_model_is(bits):
+def test_weights_are_drawn_where_the_model_is_and_no_more_rows_than_there_are(bits):
     tiled = TiledWeight(Seeded(0, "map", Normal(0.3)), (4, 6), bits=bits)
+    with pytest.raises(IndexError, match="ids must be from 0 to 3, got 2 to 4"):
+        tiled.look_up(torch.tensor([4, 2]))
     layer = StreamedLinear(tiled, None, stream="map")
     assert layer.effective_weight().is_cpu and layer.to("meta").effective_weight().is_meta
 
@@ -216,9 +217,7 @@ def test_gradients_pass_through_weights_that_are_drawn_anew():
 def test_a_mask_that_is_still_learning_is_refused():
     model = supermask(initialise(Linear(8, 8, stream="map"), seed=0), Mask(keep=0.5), seed=0)
     model = torch.nn.Sequential(freeze(model))
-    with pytest.raises(
-        ValueError, match="the mask of map still has scores: store the model and load it again"
-    ):
+    with pytest.raises(ValueError, match="mask of map still has scores: store the model and load it again"):
         draw_lazily(model)
     model[0].mask = FixedMask(model[0].mask.chosen(), stream="map")
     assert isinstance(draw_lazily(model)[0], StreamedLinear)

@@ -7,8 +7,9 @@ from reservoir.training import TrainingError
 from reservoir_lab.launch.cli import main
 from reservoir_lab.recipes import bench
 from reservoir_lab.runs import registry
-from reservoir_lab.runs.building import build, load_trained
+from reservoir_lab.runs.building import build, load_trained, weights_path
 from reservoir_lab.runs.execution import execute, train_run
+from reservoir_lab.runs.handlers import CheckpointError
 from reservoir_lab.runs.records import find_record, path_of, read_record
 from reservoir_lab.runs.run import Run
 from reservoir_lab.runs.together import Stack, build_all, built_and_trained, execute_together, whole
@@ -56,19 +57,12 @@ def test_seeds_learn_together_what_each_learns_alone(row, tmp_path, monkeypatch)
             assert parameter.requires_grad == theirs[name].requires_grad
 
 
-def test_a_model_that_diverges_does_not_touch_its_neighbours():
-    runs = runs_of("circle", "trained")
-    runs[1] = runs[1].evolve(optimiser={"lr": 1e30})
+def test_each_model_has_its_own_learning_rate_and_one_that_diverges_does_not_touch_its_neighbours():
+    runs = zip(runs_of("circle", "trained"), (1e-3, 1e30, 1e-2), strict=True)
+    runs = [run.evolve(optimiser={"lr": lr}) for run, lr in runs]
     _, found = together(runs)
     assert isinstance(found[1], TrainingError) and "not finite at step" in str(found[1])
-    single, task, _ = build(runs[2])
-    assert found[2].losses == pytest.approx(train_run(runs[2], single, task).losses, rel=1e-4)
-
-
-def test_each_model_has_its_own_learning_rate():
-    runs = zip(runs_of("brackets", "trained"), (1e-3, 3e-3, 1e-2), strict=True)
-    runs = [run.evolve(optimiser={"lr": lr}) for run, lr in runs]
-    for run, history in zip(runs, together(runs)[1], strict=True):
+    for run, history in ((runs[0], found[0]), (runs[2], found[2])):
         model, task, _ = build(run)
         assert history.losses == pytest.approx(train_run(run, model, task).losses, rel=1e-4)
 
@@ -108,13 +102,27 @@ def test_records_say_that_they_were_made_together_and_are_not_made_again(tmp_pat
     assert [record.together for record in made] == [2, 2] and made[0].skipping["steps"] > 0
     runs = [registry.get("bench/facts/rounded-8", scale="smoke", seed=seed) for seed in (0, 1)]
     first = execute_together(runs[:1])
-    both = execute_together(runs)
-    assert [record.together for record in both] == [1, 1]
-    assert read_record(path_of(runs[0])) == first[0] == execute(runs[0])
-    assert "accuracy at 4 bits" in both[1].tests["test"]
-    (record,) = execute_together([registry.get("bench/facts/trained", scale="smoke", seed=2)])
-    model, task, corpus = load_trained(registry.get("bench/facts/trained", scale="smoke", seed=2))
+    runs.append(runs[0].evolve(optimiser={"lr": 0.02}))  # of a seed that is recorded, and another run
+    found = execute_together(runs)
+    assert [(record.seed, record.together) for record in found] == [(0, 1), (1, 2), (0, 2)]
+    assert read_record(path_of(runs[0])) == first[0] == found[0] == execute(runs[0])
+    assert "accuracy at 4 bits" in found[1].tests["test"]
+
+
+def test_weights_are_stored_and_where_a_source_has_lost_its_own_that_is_said(tmp_path, monkeypatch):
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
+    run = registry.get("bench/facts/trained", scale="smoke", seed=2)
+    (record,), (model, task, corpus) = execute_together([run]), load_trained(run)
     assert task.score(model, corpus.test)["accuracy"] == pytest.approx(record.score)
+    weights_path(run).unlink()
+    with pytest.raises(CheckpointError, match=r"run it first: reservoir run bench/facts/trained .*--fresh"):
+        execute_together([registry.get("bench/facts/mask-over-embeddings", scale="smoke", seed=2)])
+
+
+def test_what_is_refused_leaves_no_empty_folders(tmp_path):
+    with pytest.raises(ValueError, match="refused"), locked(tmp_path / "new" / "laptop" / "seed-0.json"):
+        raise ValueError("refused")
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_command_trains_the_seeds_of_each_row_together_and_refuses_what_it_cannot(

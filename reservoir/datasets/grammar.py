@@ -436,10 +436,7 @@ def _report(draws: Draws) -> Sentence:
     verb = (plural_form if plural else third, "VVFIN")
     nicht = [("nicht", "PTKNEG")] if negated else []
     german = [*subject.german("nom"), verb, *nicht, (",", "$,"), ("dass", "KOUS"), *said.subordinate()]
-    if negated:
-        knows = ["do" if plural else "does", "not", en]
-    else:
-        knows = [en if plural else en_third]
+    knows = ["do" if plural else "does", "not", en] if negated else [en if plural else en_third]
     return _finish(german, [*subject.english("nom"), *knows, "that", *said.english()], ".")
 
 

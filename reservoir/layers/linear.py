@@ -70,7 +70,7 @@ class Undrawn(nn.Module):
         Raises:
             ValueError: nobody has drawn or loaded them.
         """
-        if torch.compiler.is_compiling() or self.drawn:
+        if torch.compiler.is_compiling() or self.drawn or torch._C._are_functorch_transforms_active():
             return
         first = next(self.parameters(recurse=False), None)
         if first is None or first.is_meta:
@@ -157,6 +157,12 @@ class _LowPrecisionLinear(torch.autograd.Function):
 USUAL = {torch.float32, torch.bfloat16, torch.float16}
 
 
+def left_to_torch(x: Tensor) -> bool:
+    """Whether PyTorch's own functions are to be called: compiled, not on a CPU, under `torch.func`, in forward mode."""
+    elsewhere = torch.compiler.is_compiling() or x.device.type != "cpu"
+    return elsewhere or torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
+
+
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """`x Wᵀ + b`: `torch.nn.functional.linear`, but faster for changing shapes in bf16 on a CPU.
 
@@ -168,11 +174,9 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     Returns:
         (..., d_out), in autocast's dtype where autocast is on.
     """
-    low = x.device.type == "cpu" and torch.is_autocast_enabled("cpu") and not torch.compiler.is_compiling()
+    low = torch.is_autocast_enabled("cpu") and not left_to_torch(x)
     small = x.numel() < ROWS * x.shape[-1]  # one product a token, as in decoding, is not worth rounding up
-    # `torch.func`, derivatives in forward mode and other types are left to PyTorch.
-    asked = torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
-    if not low or small or asked or {x.dtype, weight.dtype} - USUAL:
+    if not low or small or {x.dtype, weight.dtype} - USUAL:
         return F.linear(x, weight, bias)
     with torch.autocast("cpu", enabled=False):
         y = _LowPrecisionLinear.apply(x, weight, bias, torch.get_autocast_dtype("cpu"))
@@ -272,6 +276,6 @@ class Dropout(nn.Module):
         if not self.training or self.p == 0:
             return x
         # PyTorch's own is fused on a GPU and when compiled, and has the right error for other types.
-        if x.device.type != "cpu" or torch.compiler.is_compiling() or x.element_size() not in (2, 4, 8):
+        if left_to_torch(x) or x.element_size() not in (2, 4, 8):
             return F.dropout(x, self.p)
         return _Drop.apply(x, self.p)

@@ -448,14 +448,13 @@ class Fourier(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """(batch, length, d_model), and a mask (batch, length) that is true at tokens -> (batch, length, d_model)."""
-        if mask is not None and self.length is None:
-            if not bool(mask.all()):
-                raise ValueError(
-                    "a text is padded, and a Fourier transform has no mask: give the longest length,"
-                    " Fourier(length=…), or texts of one length"
-                )
-        elif mask is not None:
+        if mask is not None and self.length is not None:
             x = x * mask[..., None]
+        elif mask is not None and not bool(mask.all()):
+            raise ValueError(
+                "a text is padded, and a Fourier transform has no mask: give the longest length,"
+                " Fourier(length=…), or texts of one length"
+            )
         mixed = fourier(x, length=self.length)
         if self.normalised:
             mixed = mixed / math.sqrt((self.length or x.shape[-2]) * x.shape[-1])
@@ -601,8 +600,8 @@ class BiGRU(Undrawn, nn.GRU):
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:  # type: ignore[override]
         """(batch, length, d_model), and a mask (batch, length) that is true at tokens -> (batch, length, d_model)."""
         self.check_drawn()
-        with full_precision(x.device):  # sums over hundreds of steps need fp32
-            x = x.float()
+        with full_precision(x.device):  # sums over hundreds of steps need the weights' precision
+            x = x.to(next(self.parameters()).dtype)
             if mask is None:
                 return super().forward(x)[0]
             return run_packed(super().forward, x, mask)

@@ -218,7 +218,7 @@ class LSTMBody(Undrawn, nn.LSTM):
         if x.is_meta:  # PyTorch would take every time step, which takes a minute although nothing is computed
             return self._outline(x)
         with full_precision(x.device):  # a sum over hundreds of steps wants its digits
-            return super().forward(x.float())[0]
+            return super().forward(x.to(next(self.parameters()).dtype))[0]
 
     def _outline(self, x: Tensor) -> Tensor:
         for layer in range(self.num_layers):

@@ -32,7 +32,7 @@ class Generating(nn.Module):
         """Return logits of the next tokens: (batch, length) -> (batch, length, vocab)."""
         return self.output(self.hidden(ids))
 
-    @torch.inference_mode()
+    @torch.no_grad()  # and not inference_mode, whose tokens no model could be trained on
     def generate(
         self,
         ids: Tensor,

@@ -74,10 +74,10 @@ class RandomFeatureAttention(Heads):
             k = (k - k.amax((-2, -1), keepdim=True).clamp_min(bounds.min)).exp()
             mixed = q @ (k.transpose(-1, -2) @ values)  # (batch, heads, length, d_head)
             mixed = mixed / (q @ k.sum(-2)[..., None]).clamp_min(bounds.tiny)
-        return self.out(self._join(mixed))
+        return self.out(self._join(mixed).to(v.dtype))
 
     def _exponents(self, x: Tensor) -> Tensor:  # (..., d_head) -> (..., m): log φ, the constant factor aside
-        return x @ self.features.effective_weight().T - x.square().sum(-1, keepdim=True) / 2
+        return x @ self.features.effective_weight().float().T - x.square().sum(-1, keepdim=True) / 2
 
 
 class RandomMixing(FixedLength):
@@ -114,7 +114,8 @@ class RandomMixing(FixedLength):
         centred = self.without_padding(values - mean, mask) * (lengths * d_head) ** -0.5
         heads = centred.view(batch, n, self.n_heads, d_head).transpose(1, 2)  # (batch, heads, n, d_head)
         weights = self.tokens.effective_weight().view(self.n_heads, self.length, self.length)[:, :n, :n]
-        return self.out(values + (weights @ heads).transpose(1, 2).reshape(batch, n, d_model))
+        noise = weights @ heads.to(weights.dtype)
+        return self.out(values + noise.transpose(1, 2).reshape(batch, n, d_model))
 
 
 LayerKind = Literal["transformer", "ffn", "gru", "conv", "attention", "ffn-4", "ffn-16"]

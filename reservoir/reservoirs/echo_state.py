@@ -164,7 +164,7 @@ class EchoState(Undrawn):
     def step(self, x: Tensor, u: Tensor) -> Tensor:
         """One update of the state: (..., size), (..., inputs) -> (..., size)."""
         self.check_drawn()
-        return self._update(x, u @ self.W_in.T + self.b)
+        return self._update(x, u.to(self.W.dtype) @ self.W_in.T + self.b)
 
     def forward(self, u: Tensor, *, start: Tensor | None = None, washout: int = 0) -> Tensor:
         """The states that an input drives the reservoir through.
@@ -193,10 +193,8 @@ class EchoState(Undrawn):
         return torch.stack(states[washout:], -2)
 
     def _update(self, x: Tensor, drive: Tensor) -> Tensor:
-        if x.ndim == 1:  # the product of a matrix and a vector, which a batch of one would not be
-            new = self.activation(torch.addmv(drive, self.W, x))
-        else:
-            new = self.activation(drive + x @ self.W.T)
+        # Of one state, the product of a matrix and a vector, which a batch of one would not be.
+        new = self.activation(torch.addmv(drive, self.W, x) if x.ndim == 1 else drive + x @ self.W.T)
         return new if self.leak == 1 else torch.lerp(x, new, self.leak)
 
 

@@ -185,9 +185,8 @@ class ComputationTask:
         among the others.
         """
         right = answers = unseen_right = unseen = 0
-        device = device_of(model)
         for batch in stored.in_order(batch=200):
-            batch = batch.to(device)
+            batch = batch.to(device_of(model))
             found = cls.logits(model, batch).argmax(-1) == batch.y
             right, answers = right + int(found.sum()), answers + found.numel()
             if found.dim() == 3 and batch.x.shape[-1] == found.shape[-1]:
@@ -239,8 +238,7 @@ class PuzzleTask(ComputationTask):
             "bits" are those that the model knows of the ones that were asked: the sum of log₂(values) minus the
             cross-entropy.
         """
-        device = device_of(model)
-        return self.measured(stored, lambda batch: self.logits(model, batch.to(device)))
+        return self.measured(stored, lambda batch: self.logits(model, batch.to(device_of(model))))
 
     @torch.inference_mode()
     def measured(self, stored: Stored, logits_of: Callable[[Minibatch], Tensor]) -> dict[str, float]:

@@ -206,9 +206,5 @@ def aucc(
         m = -m
     inside = t < horizon
     cut_t, cut_m = np.r_[t[inside], horizon], np.r_[m[inside], np.interp(horizon, t, m)]
-    return Aucc(
-        float(np.trapezoid(cut_m, cut_t) / horizon),
-        float(horizon),
-        axis,
-        "larger is better" if larger_is_better else "negated",
-    )
+    area = float(np.trapezoid(cut_m, cut_t) / horizon)
+    return Aucc(area, float(horizon), axis, "larger is better" if larger_is_better else "negated")

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import torch
 from torch import nn
 
+from reservoir.layers.arguments import check_choice
 from reservoir.training.backskipping import Backskipping, Skip
 from reservoir.training.events import History, Listener
 from reservoir.training.state import Budget, Handler, Optimiser, Training, TrainingError
@@ -51,8 +52,10 @@ def train(
 
     Raises:
         TrainingError: the loss, a weight or what is validated is not finite. Neither a checkpoint nor a point holds it.
-        ValueError: the model was never initialised.
+        ValueError: the model was never initialised, nothing in it moves, an epoch has no batches, or there is no such
+            precision.
     """
+    check_choice("precision", precision, ("fp32", "bf16"))
     training = Training(model, task, optimiser, budget, name, listeners, autocast=precision == "bf16")
     skipping = Backskipping(model, skip, seed=seed) if skip is not None and skip.layers else None
     training.handlers = [skipping, *handlers] if skipping else handlers

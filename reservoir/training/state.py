@@ -125,7 +125,7 @@ class Optimiser:
         if self.name == "sgd":
             return torch.optim.SGD(moving, lr=self.lr, momentum=0.9, weight_decay=self.weight_decay)
         kind = torch.optim.AdamW if self.name == "adamw" else torch.optim.Adam
-        fused = {p.device.type for p in moving} <= {"cpu", "cuda"}
+        fused = all(p.is_floating_point() and p.device.type in ("cpu", "cuda") for p in moving)
         return kind(
             moving, lr=self.lr, betas=self.betas, eps=self.eps, weight_decay=self.weight_decay, fused=fused
         )
@@ -218,8 +218,8 @@ class Training:
     asked: bool = False
 
     def __post_init__(self) -> None:
-        self.device = device_of(self.model)
         self.torch_optimiser = self.optimiser.build(self.model)
+        self.device = device_of(self.model)
         for item in owned(self.model):
             if explicit(item.module) is not None and recorded_origin(item) is None:
                 raise ValueError(
@@ -364,6 +364,8 @@ def batches_after(task: Task, skip: int) -> Iterator[Any]:
     """The batches of a task after the first so many; epochs follow one another."""
     for epoch in itertools.count():
         batches = task.epoch(epoch)
+        if not len(batches):
+            raise ValueError(f"epoch {epoch} of the task has no batches, and training would wait for ever")
         yield from (batches[index] for index in range(skip, len(batches)))
         skip = max(0, skip - len(batches))
 

@@ -185,7 +185,7 @@ def translate(
         TypeError: a source is text.
         FloatingPointError: the model has diverged, and gives every translation a score that is no number.
     """
-    if text := next((source for source in (sources, *sources) if isinstance(source, str)), None):
+    if text := next((source for source in (sources, *sources) if isinstance(source, str) and source), None):
         raise TypeError(
             f"sources are token ids, got the text {text!r}: give vocabulary.encode_batch([…]), and decode what comes"
             " back; a stored model takes text: reservoir_lab.runs.open_model(name).translate(text)"

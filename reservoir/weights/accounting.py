@@ -258,7 +258,9 @@ def rounded_bytes(rows: int, columns: int, bits: int) -> int:
 
 @torch.no_grad()
 def rounded(model: AnyModule, bits: int) -> AnyModule:
-    """Return a copy of `model` with matrices rounded to nearest, row by row; masks and vectors, such as biases, stay.
+    """Return a copy of `model` with matrices rounded to nearest, row by row.
+
+    Masks and vectors, such as biases, stay, and so do matrices of complex or whole numbers.
 
     Nothing is trained or calibrated afterwards, so better quantisation methods lose less.
 
@@ -269,10 +271,10 @@ def rounded(model: AnyModule, bits: int) -> AnyModule:
     check_number("bits", bits, least=2, whole=True)
     result = copy.deepcopy(model)
     for item in owned(result):
-        parameter = item.parameter
-        if parameter.ndim == 2 and not isinstance(item.module, Supermask):
-            scale, step = round_rows(parameter, 2 ** (bits - 1) - 1)
-            parameter.copy_(step * scale[:, None])
+        p = item.parameter
+        if p.ndim == 2 and p.numel() and p.is_floating_point() and not isinstance(item.module, Supermask):
+            scale, step = round_rows(p, 2 ** (bits - 1) - 1)
+            p.copy_(step * scale[:, None])
     return result
 
 

@@ -24,7 +24,7 @@ from reservoir.weights.initialisation import (
     Orthogonal,
 )
 from reservoir.weights.naming import Names, Owned, Where, chosen, explicit, listed, matches, owned
-from reservoir.weights.origins import Seeded, draw_into, is_norm, recorded_origin
+from reservoir.weights.origins import RECURRENT, Seeded, draw_into, is_map, is_norm, recorded_origin
 
 COMPONENTS = {
     "embeddings": ("*embedding", "*positions*", "output", "output.*"),
@@ -121,8 +121,7 @@ def freeze(
     named = {"layers": layers, "patterns": patterns}
     fields = {name: listed(names) for name, names in named.items() if names is not None} | parts
     if plan is None and where is None and not fields:
-        model.requires_grad_(False)
-        return model
+        return model.requires_grad_(False)
     if plan is not None and (where is not None or fields):
         raise ValueError(
             "freeze takes a plan or what to freeze, not both: put layers and patterns into the plan"
@@ -144,7 +143,7 @@ def freeze(
         frozen |= {id(item.parameter): item for item in found}
     for item in frozen.values():
         item.parameter.requires_grad_(False)
-        is_matrix = item.attribute.startswith("weight") and isinstance(item.module, nn.Linear | nn.RNNBase)
+        is_matrix = item.parameter.ndim == 2 and (is_map(item) or isinstance(item.module, RECURRENT))
         if is_matrix and plan.drawn != "as-trained":
             drawn = recorded_origin(item)
             if not isinstance(drawn, Seeded):
@@ -188,8 +187,7 @@ def placement(layers: int, reservoirs: int, *, how: How = "alternate", seed: int
         "reservoirs", reservoirs, least=0, most=layers, whole=True, why=f"the stack has layers={layers}"
     )
     if how == "alternate":
-        block = "LR" * reservoirs
-        block = block[1:]  # R, RLR, RLRLR …
+        block = ("LR" * reservoirs)[1:]  # R, RLR, RLRLR …
         if len(block) > layers:
             raise ValueError(
                 f"{reservoirs} reservoirs with a layer between any two need {len(block)} layers, got {layers};"
@@ -239,6 +237,9 @@ def low_rank(model: nn.Module, kind: Update, *, rank: int, patterns: Names = ("*
     A has `rank` rows, and B as many columns. LoRA trains both matrices of each map; B begins at zero, so the update
     does as well (Hu et al. 2022). VeRA draws the matrices from a seed, shares them among all maps of one shape and
     trains a vector for each of the two instead, so that a stored model keeps its matrices as a seed.
+
+    An update is added to what its map says. Where something reads the map's matrix instead (`effective_weight`), as a
+    loss over a vocabulary and mixings over tokens do, it takes no part and does not learn: leave such maps out.
 
     The updates are not drawn yet, and the maps not frozen:
 

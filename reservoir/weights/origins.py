@@ -269,8 +269,7 @@ class Scheme:
         Raises:
             ValueError: there is no rule for such a tensor.
         """
-        found = self.named(item) or self.usual(item)
-        if found is not None:
+        if found := self.named(item) or self.usual(item):
             return found
         now = constant(item.parameter)
         raise ValueError(
@@ -526,6 +525,7 @@ def initialise(
         else:
             item.parameter.data.copy_(start)
             set_origin(item, Trained())
-        if isinstance(item.module, _NormBase):
-            item.module.reset_running_stats()
+    for module in bare(model).modules() if patterns is None else [item.module for item in items]:
+        if isinstance(module, _NormBase):
+            module.reset_running_stats()
     return model

@@ -238,6 +238,8 @@ def model_bytes(
         WeightsError: a frozen tensor is said to be drawn from a seed or to be of a base, but is not what that gives; or
             the module has state that is no tensor.
     """
+    if dtype is not None and not _holds(torch.float64, dtype):
+        raise WeightsError(f"dtype must be one that a model reads back, such as torch.float16, got {dtype}")
     tensors: dict[str, Tensor] = {}
     contents = Contents({}, {}, {})
     for item in _weights(model):

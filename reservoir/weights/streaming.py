@@ -92,10 +92,16 @@ class TiledWeight(nn.Module):
         return torch.cat(list(self.tiles()))
 
     def look_up(self, ids: Tensor) -> Tensor:
-        """Look up the rows `ids`: (...) -> (..., columns), fp32."""
+        """Look up the rows `ids`: (...) -> (..., columns), fp32.
+
+        Raises:
+            IndexError: there is no such row.
+        """
         if ids.is_cuda:  # where it takes as long to draw a row as to draw thousands
             return self.whole()[ids]
         named, place = ids.unique(return_inverse=True)
+        if len(named) and not 0 <= named[0] <= named[-1] < self.shape[0]:
+            raise IndexError(f"ids must be from 0 to {self.shape[0] - 1}, got {named[0]} to {named[-1]}")
         drawn = [self.rows(row, row + 1) for row in named.tolist()]
         none = torch.empty(0, self.shape[1], device=ids.device)
         return torch.cat([none, *drawn])[place]

@@ -543,6 +543,7 @@ def with_ranges(words: Sequence[str]) -> list[str]:
     """
     found: list[str] = []
     option = ""
+    words = [part for word in words for part in (word.split("=") if word.startswith("--seeds=") else [word])]
     for word in words:
         option = word if word.startswith("-") else option
         ends = re.fullmatch(r"(\d+):(\d+)", word)

@@ -140,7 +140,7 @@ def chosen_runs(
     name: str = "",
     command: str = "run",
 ) -> list[Run]:
-    """A run for each recipe and seed.
+    """A run for each recipe and seed; what is named twice is run once.
 
     Args:
         names: recipes, families, or runs of one's own.
@@ -165,9 +165,8 @@ def chosen_runs(
         raise ValueError("seeds are given as --seeds 0 1 2")
     return [
         chosen_run(recipe, scale=scale, seed=seed, fields=fields, data=data, name=name, command=command)
-        for given in names
-        for recipe in registry.family_or_own(given)
-        for seed in seeds
+        for recipe in dict.fromkeys(one for given in names for one in registry.family_or_own(given))
+        for seed in dict.fromkeys(seeds)
     ]
 
 

@@ -26,6 +26,7 @@ from reservoir_lab.runs.computation import OnPuzzle
 from reservoir_lab.runs.registry import Scale, enter
 from reservoir_lab.runs.run import Run
 from reservoir_lab.runs.start import InitFromRun
+from reservoir_lab.typed import hint
 
 LOOKED, JUDGED = range(10), range(200, 220)
 """Seeds that are for looking, and those that are run once the rules are written."""
@@ -527,7 +528,14 @@ def rates() -> dict[str, float]:
 
 
 def make(task: str, row: str, scale: Scale, *, lr: float | None = None) -> Run:
-    """A row of a task at its chosen learning rate, or at another."""
+    """A row of a task at its chosen learning rate, or at another.
+
+    Raises:
+        ValueError: there is no such task or row.
+    """
+    for what, name, known in (("task", task, TASKS), ("row", row, ROWS)):
+        if name not in known:
+            raise ValueError(f"the bench has no {what} {name!r}; {hint(name, known)}")
     run = ROWS[row].make(trained(task, scale))
     return run.evolve(optimiser={"lr": lr or rates().get(f"{task}/{row}", USUAL)})
 

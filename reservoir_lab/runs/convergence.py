@@ -145,7 +145,7 @@ def cost_to_reach(record: Record, target: float, *, axis: Axis = "steps") -> flo
     for i, score in enumerate(scores):
         if score < target:
             continue
-        if i == 0 or score == scores[i - 1]:
+        if i == 0:
             return float(costs[i])
         share = (target - scores[i - 1]) / (score - scores[i - 1])
         return costs[i - 1] + share * (costs[i] - costs[i - 1])

@@ -95,14 +95,14 @@ def cost(model: nn.Module, loss: Callable[[], Tensor], *, moments: int = 2) -> d
         `reservoir.weights.report` counts them; "step_bytes" for gradients and moments, which rows that never get a
         gradient take, too; "stored_bytes", which a file must hold.
     """
-    moving = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    flops = count_products(lambda: torch.autograd.grad(loss(), moving, allow_unused=True))
+    moves = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    flops = count_products(lambda: torch.autograd.grad(loss(), moves, allow_unused=True) if moves else loss())
     found = report(model, file=False)
     return {
         "flops": flops,
         "trainable": found.trainable,
         "trainable_all_rows": found.trainable_all_rows,
-        "step_bytes": (1 + moments) * sum(parameter.nbytes for parameter in moving),
+        "step_bytes": (1 + moments) * sum(parameter.nbytes for parameter in moves),
         "stored_bytes": found.stored_bytes,
     }
 

@@ -14,6 +14,7 @@ from types import NoneType, UnionType
 from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from reservoir.datasets import DataError
+from reservoir.layers.arguments import check_choice
 from reservoir.models import (
     ClassifierConfig,
     EncoderDecoderConfig,
@@ -106,12 +107,8 @@ class Run:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "seed", checked_seed(self.seed))
-        if self.scale not in registry.SCALES:
-            raise ValueError(f"scale must be one of {', '.join(registry.SCALES)}, got {self.scale!r}")
-        if self.precision not in get_args(Precision):
-            raise ValueError(
-                f"precision must be one of {', '.join(get_args(Precision))}, got {self.precision!r}"
-            )
+        check_choice("scale", self.scale, registry.SCALES)
+        check_choice("precision", self.precision, get_args(Precision))
         if not NAME.fullmatch(self.recipe):
             raise ValueError(
                 f"recipe must be a name such as mine or family/row, of letters, digits and ._+-, got {self.recipe!r}"

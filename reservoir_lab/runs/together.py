@@ -27,7 +27,6 @@ from reservoir.datasets.batches import Minibatch
 from reservoir.datasets.bench import NOTHING
 from reservoir.files import locked
 from reservoir.layers import BiGRU
-from reservoir.layers.linear import Undrawn
 from reservoir.models.stack import dropping
 from reservoir.training.backskipping import Backskipping, cosine, error
 from reservoir.training.classification import METRIC, PuzzleTask
@@ -113,8 +112,6 @@ class Stack(nn.Module):
                 layer.register_forward_hook(_pass_by)
             vars(part)["layer_drop"] = 0.0
         for part in self.plain.modules():
-            if isinstance(part, Undrawn):
-                part.check_drawn()  # once, since it could not look at many
             if isinstance(part, BiGRU):  # what a library computes as a whole, it does not compute for many
                 vars(part)["forward"] = partial(read_both_ways, part)
             if isinstance(part, nn.Embedding):
@@ -591,8 +588,8 @@ def built_and_trained(runs: Sequence[Run]) -> Generator[None, None, list[tuple[A
     Returns:
         For each its model, task, corpus, history (or why it diverged), and what was known before it was trained.
     """
-    while missing := [source for run in runs for source in missing_sources(run)]:
-        name = missing[0].recipe
+    missing = [source for run in runs for source in missing_sources(run)]
+    for name in dict.fromkeys(source.recipe for source in missing):
         yield from executing([source for source in missing if source.recipe == name])
     models, tasks, corpora = build_all(runs)
     yield
@@ -607,20 +604,20 @@ def executing(runs: Sequence[Run]) -> Generator[None, None, list[Record | Traini
     Weights are written next to the records, as `execute` does. A run that diverged has no record, and its error is
     returned in its place.
     """
-    found: dict[int, Record | TrainingError] = {run.seed: record for run in runs if (record := recorded(run))}
-    runs = [run for run in runs if run.seed not in found]
-    if not runs:
-        return list(found.values())
-    notes = [list(filter(None, [check_settled(run)])) for run in runs]
-    parts = yield from built_and_trained(runs)
-    for run, (model, task, corpus, history, before), said in zip(runs, parts, notes, strict=True):
+    found: dict[Any, Record | TrainingError] = {
+        path_of(run): record for run in runs if (record := recorded(run))
+    }
+    left = [run for run in runs if path_of(run) not in found]
+    notes = [list(filter(None, [check_settled(run)])) for run in left]
+    parts = (yield from built_and_trained(left)) if left else []
+    for run, (model, task, corpus, history, before), said in zip(left, parts, notes, strict=True):
         if isinstance(history, TrainingError):
-            found[run.seed] = TrainingError(f"{run.recipe} (seed {run.seed}): {history}")
+            found[path_of(run)] = TrainingError(f"{run.recipe} (seed {run.seed}): {history}")
             continue
         built = (run, model, task, corpus, history, before)
-        found[run.seed] = record_run(*built, notes=said, together=len(runs))
+        found[path_of(run)] = record_run(*built, notes=said, together=len(left))
         yield
-    return list(found.values())
+    return [found[path_of(run)] for run in runs]
 
 
 def execute_together(runs: Sequence[Run]) -> list[Record | TrainingError]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -137,7 +138,7 @@ class TrainedModel:
 
         Args:
             things: a text; two texts that are judged together, as a tuple; the path of a picture; or numbers, in a list
-                or in a text with spaces between. Or a list of such.
+                or an array or in a text with spaces between. Or a list of such.
 
         Raises:
             DataError: a text is blank, a picture is broken, or a sequence has too few numbers.
@@ -153,9 +154,9 @@ class TrainedModel:
         """The probability of each class, as a dictionary, of a thing that `classify` takes or of each of a list."""
         task = self._task(Classification, Pictures, Sequences)
         kinds: Any = {Pictures: (str, Path), Sequences: (str,)}.get(type(task), (str, tuple))
-        single = isinstance(things, kinds) or (
-            isinstance(task, Sequences) and len(things) > 0 and not isinstance(things[0], (str, list, tuple))
-        )
+        single = isinstance(things, kinds)
+        if isinstance(task, Sequences) and not single and len(things):
+            single = np.ndim(things[0]) == 0 and not isinstance(things[0], str)
         if not single and not len(things):
             return []
         logits = self._logits([things] if single else list(things))
