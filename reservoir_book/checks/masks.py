@@ -80,7 +80,7 @@ def choices(written: Callable[[int, float], float]) -> str:
         k = round(keep * n)
         return (math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)) / math.log(2)
 
-    return compare(written, bits, [(8, 0.5), (20, 0.25), (1000, 0.9), (1_000_000, 0.5), (30, 1.0)], {
+    return compare(written, bits, [(8, 0.5), (20, 0.25), (1000, 0.9), (100_000, 0.5), (30, 1.0)], {
         "you count all masks; only those with exactly round(keep · n) ones are meant": lambda n, keep: n,
         "that is in nats; divide by the logarithm of 2": lambda n, keep: bits(n, keep) * math.log(2),
         "that is the number of weights that are kept, not of ways to choose them": lambda n, keep: round(keep * n),
