@@ -198,7 +198,7 @@ def test_a_link_that_cannot_be_is_refused_with_a_sentence(browser, address, line
     with opened(browser, f"{address}?playground.setup={line}") as page:
         begun(page)
         shown = page.locator(".ex-words").inner_text()
-        assert said in shown and "The link cannot be used" in shown and "standard settings" in shown
+        assert said in shown and "The link cannot be used" in shown and "own settings are" in shown
         assert page.locator(".ex b").count() == 0 and page.troubles == []
 
 

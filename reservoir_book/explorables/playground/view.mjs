@@ -76,7 +76,7 @@ export default {
           lines.forEach(reading);
           return text;
         } catch (error) {
-          complaint = `The link cannot be used: ${error.message}. The standard settings are shown.`;
+          complaint = `The link cannot be used: ${error.message}. The page’s own settings are shown.`;
           return undefined;
         }
       },
