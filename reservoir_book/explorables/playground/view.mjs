@@ -357,7 +357,7 @@ export default {
       const far = axes.x === 'step' ? Math.max(...runs.filter(alike).map(({ settings }) => settings.steps)) : Math.max(5, ...found.flatMap(({ x }) => x));
       const high = scored ? 100 : Math.max(2, ...found.flatMap(({ y }) => y));
       chart.update({
-        label: `${scored ? (bench ? 'Share of answers that are right' : 'BLEU on validation sentences') : 'Training loss'} against ${axes.x === 'step' ? 'steps' : 'seconds'} of ${runs.length} runs`,
+        label: `${scored ? (bench ? 'Share of answers that are right' : 'BLEU on validation sentences') : 'Training loss'} against ${axes.x === 'step' ? 'steps' : 'seconds'} of ${of(runs.length, 'run')}`,
         x: { label: axes.x === 'step' ? 'steps' : 'seconds of training on this machine', domain: [0, far] },
         y: { label: scored ? unit : `loss, nats ${bench ? 'an answer' : 'a token'}`, domain: [0, high] },
         marks: [
