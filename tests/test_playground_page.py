@@ -447,8 +447,9 @@ INK = """origin => {
 def test_weights_masks_and_attention_are_shown_in_the_colours_of_their_origins(browser, address):
     with opened(browser, f"{address}?playground.setup={QUICK}_ptsttttmttt") as page:
         place = begun(page)
-        button(place, "One step").click()
         place.get_by_text("Look at weights").click()
+        place.get_by_text("Press Train or One step").wait_for()
+        button(place, "One step").click()
         select = place.get_by_label("Part to look at")
         for part, origin in (("encoder.0.attention", "seeded"), ("decoder.0.cross", "masked")):
             select.select_option(part)

@@ -196,7 +196,7 @@ export default {
     ui.root.insertBefore(ui.root.querySelector('.ex-words'), ui.stage); // what is going on, above what shows it
 
     const canvas = html('canvas', { class: 'pg-canvas', width: 64, height: 64, role: 'img', 'aria-label': 'No weights yet' });
-    const partSelect = select('Part to look at', [['', '']], (name) => { part = name; current().look = undefined; peek(); ui.redraw(); });
+    const partSelect = select('Part to look at', [['', '']], (name) => { part = name; ui.redraw(); });
     const lookNote = html('p', { class: 'ex-hint' });
     let head = 'mean';
     const headSelect = select('Head', [['mean', 'mean of the heads'], ...[0, 1, 2, 3].map((h) => [h, `head ${h + 1}`])], (value) => { head = value; ui.redraw(); });
@@ -204,7 +204,7 @@ export default {
     const mapNote = html('p', { class: 'ex-hint' });
     const attention = html('div', { class: 'pg-look' }, html('div', {}, headSelect, mapNote), html('div', { class: 'pg-scroll', tabindex: 0, role: 'region', 'aria-label': 'Attention weights' }, map.element));
     const look = html('details', { class: 'pg-more' }, html('summary', { text: 'Look at weights, masks and attention' }), html('div', { class: 'pg-look' }, html('div', {}, partSelect, lookNote), canvas), attention);
-    look.addEventListener('toggle', () => { looking = look.open; if (looking) peek(); });
+    look.addEventListener('toggle', () => { looking = look.open; if (looking) peek(); ui.redraw(); });
     const challenge = html('div', {});
     const budgetSelect = select('Budget', BUDGETS.map((n) => [n, bytes(n)]), (n) => { budget = Number(n); ui.redraw(); });
     budgetSelect.value = budget;
@@ -406,9 +406,11 @@ export default {
 
     function drawLook(run) {
       if (!look.open) return;
-      const found = run.look;
+      const found = run.look?.part === part ? run.look : undefined;
+      const asked = `${run.life} ${part}`; // another run, or another part of this one
+      if (!found && shown.asked !== asked) { shown.asked = asked; peek(); }
       canvas.hidden = !found?.values;
-      if (!found?.values) { lookNote.textContent = run.begun ? (found ? 'A Fourier transform has no weights.' : '…') : 'Press Train or One step: weights are drawn when a run begins.'; return; }
+      if (!found?.values) { lookNote.textContent = run.begun ? (found ? `${run.settings.task ? 'What is removed' : 'A Fourier transform'} has no weights.` : '…') : 'Press Train or One step: weights are drawn when a run begins.'; return; }
       const { rows, columns, values, bits, origin, name, of } = found;
       canvas.width = columns;
       canvas.height = rows;
@@ -426,7 +428,7 @@ export default {
 
     function drawAttention(run) {
       if (!look.open) return;
-      const found = run.look?.attention;
+      const found = run.look?.part === part ? run.look.attention : undefined;
       attention.hidden = !found;
       if (!found) return;
       const { weights, rows, columns } = found;
