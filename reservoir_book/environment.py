@@ -116,7 +116,7 @@ def _in_words(ratio: float) -> str:
     """How the times in the book compare with this machine, which multiplies matrices `ratio` times as fast."""
     if ratio > 1.5:
         return "faster than the machine of the pages, so cells take less time than they say"
-    if ratio > 0.67:
+    if ratio > 2 / 3:
         return "about that of the machine of the pages"
     if ratio > 0.2:
         return f"expect cells to take about {1 / ratio:.0f} times as long as the pages say"

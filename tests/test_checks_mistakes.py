@@ -415,10 +415,9 @@ def through_a_copy(scores, keep):
 
 MASKS_SUPERMASKS = {
     "nothing but zeros and ones": through_a_copy,
-    "keep is the share that is kept": lambda s, keep: largest(
-        s.abs(), s.numel() - kept_count(s.numel(), keep)
-    ),
+    "keep is the share that is kept": lambda s, keep: largest(s.abs(), round((1 - keep) * s.numel())),
     "keep=0.9 means 900": lambda s, keep: published(s, keep),
+    "keep=0.507 means 51": lambda s, keep: largest(s.abs(), int(keep * s.numel())),
     "decide between them": by_threshold,
     "you rank S itself": lambda s, keep: largest(s, kept_count(s.numel(), keep)),
     "with the smallest scores": lambda s, keep: largest(-s.abs(), kept_count(s.numel(), keep)),

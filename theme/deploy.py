@@ -121,7 +121,7 @@ def commit(project: Path, folder: Path, message: str, *, parent: str = "") -> st
 
 def fetched(project: Path, remote: str, branch: str) -> str:
     """The commit of a branch at `remote`, brought here; '' if there is no such branch."""
-    if not git(project, "ls-remote", "--heads", remote, branch):
+    if not git(project, "ls-remote", remote, f"refs/heads/{branch}"):
         return ""
     git(project, "fetch", "--quiet", remote, branch)
     return git(project, "rev-parse", "FETCH_HEAD")

@@ -8,7 +8,7 @@ const BEFORE = 2; // Lyapunov times before the release that are shown
 const PATIENCE = 160; // ms without a change before the memory is measured, which takes as long as all the rest
 const FLOOR = 1e-16;
 const superscript = (n) => String(n).replace('-', '⁻').replace(/\d/g, (digit) => '⁰¹²³⁴⁵⁶⁷⁸⁹'[digit]);
-const small = (x) => { const e = Math.floor(Math.log10(x)); return e > -3 ? number(Number(x.toPrecision(2))) : `${(x / 10 ** e).toFixed(1)} · 10${superscript(e)}`; };
+const small = (x) => { const [m, e] = x.toExponential(1).split('e'); return e > -3 ? number(Number(x.toPrecision(2))) : `${m} · 10${superscript(Number(e))}`; };
 
 export default {
   render({ model, el }) {

@@ -19,7 +19,7 @@ export default {
     const more = ui.button('Add a layer on top', () => change(`${model.get('stack')}L`));
     const fewer = ui.button('Take the top one off', () => change(model.get('stack').slice(0, -1)));
     if (Object.keys(records).length) {
-      const wanted = html('select', { id: 'ls-recorded', 'aria-label': 'A recorded stack' },
+      const wanted = html('select', { 'aria-label': 'A recorded stack' },
         html('option', { value: '', text: 'Go to a recorded stack' }),
         Object.entries(records).map(([name, { name: recipe }]) => html('option', { value: name, text: `${name} (${recipe.split('/')[1]})` })));
       wanted.addEventListener('change', () => {

@@ -196,12 +196,10 @@ export class Engine {
 
   /** The bits of a mask: 1 where a weight is kept, by the scores as they are. */
   bits(stream) {
-    const { n, scores } = this.named.get(stream);
-    const [ones, size] = this.free; // room that is free between steps
-    if (2 * n > size) throw new RangeError(`${stream} is too large to look at`);
-    this.f.fill(1, ones / 4, ones / 4 + n);
-    this.k.choose(scores, ones, ones + 4 * n, n, kept(n, this.settings.keep), this.counts);
-    return Uint8Array.from(this.f.subarray(ones / 4 + n, ones / 4 + 2 * n));
+    const { n, scores, grad, scoreGrad } = this.named.get(stream); // between steps, gradients are free room
+    this.f.fill(1, grad / 4, grad / 4 + n);
+    this.k.choose(scores, grad, scoreGrad, n, kept(n, this.settings.keep), this.counts);
+    return Uint8Array.from(this.f.subarray(scoreGrad / 4, scoreGrad / 4 + n));
   }
 
   /** The attention weights of a layer for one sentence of the last batch: {weights: (heads, queries, keys), queries, keys}. */

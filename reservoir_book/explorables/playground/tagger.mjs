@@ -51,7 +51,6 @@ export class Tagger extends Engine {
     this.top.below = below;
     this.readout = { w: named.get('readout'), groups: task.questions * this.wide };
     this.logits = rows(this.readout.groups);
-    this.free = [this.logits, (this.tokens + 4) * this.readout.groups];
     this.back = { x: rows(d), full: rows(d), h: rows(d), o: rows(d), wide: rows(4 * d) };
   }
 

@@ -76,7 +76,6 @@ export class Translator extends Engine {
     }
     const [vocabulary] = this.table.shape;
     this.logits = rows(vocabulary);
-    this.free = [this.logits, (this.tokens + 4) * vocabulary];
     const free = memory.end;
     this.back = { src: rows(d), tgt: rows(d), memory: rows(d), h: rows(d), o: rows(d), other: rows(d), wide: rows(3 * d) };
     const least = memory.end;

@@ -76,7 +76,7 @@ export default {
           lines.forEach(reading);
           return text;
         } catch (error) {
-          complaint = `The link cannot be used: ${error.message}. The standard settings are shown.`;
+          complaint = `The link cannot be used: ${error.message}. The page’s own settings are shown.`;
           return undefined;
         }
       },
@@ -98,14 +98,14 @@ export default {
       ui.redraw();
     };
     const set = (line) => change({ ...reading(line), seed: current().settings.seed });
-    model.on('change:setup', () => { // from elsewhere: "Start again", or the notebook
-      plain();
+    model.on('change:setup', () => {
+      if (model.get('setup') === runs.map(({ line }) => line).join('~')) return;
+      plain(); // from elsewhere: "Start again", or the notebook
       const lines = model.get('setup').split('~');
-      if (lines.join('~') === runs.map(({ line }) => line).join('~')) return;
       runs.splice(lines.length).forEach((run) => run.close());
       lines.forEach((line, i) => { if (runs[i]) runs[i].set(line); else runs.push(new Run(line, owner)); });
       active = Math.min(active, runs.length - 1);
-      complaint = undefined;
+      complaint = heard = undefined; // a new run has not heard the sentence yet
       ui.redraw();
     });
 
@@ -141,7 +141,7 @@ export default {
         const way = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
         if (!way) return;
         event.preventDefault();
-        const all = [...brushes.children];
+        const all = [...brushes.children].filter((one) => !one.hidden);
         const next = all[(all.indexOf(made) + way + all.length) % all.length];
         ui.set('brush', next.dataset.letter);
         next.focus();
@@ -196,7 +196,7 @@ export default {
     ui.root.insertBefore(ui.root.querySelector('.ex-words'), ui.stage); // what is going on, above what shows it
 
     const canvas = html('canvas', { class: 'pg-canvas', width: 64, height: 64, role: 'img', 'aria-label': 'No weights yet' });
-    const partSelect = select('Part to look at', [['', '']], (name) => { part = name; current().look = undefined; peek(); ui.redraw(); });
+    const partSelect = select('Part to look at', [['', '']], (name) => { part = name; ui.redraw(); });
     const lookNote = html('p', { class: 'ex-hint' });
     let head = 'mean';
     const headSelect = select('Head', [['mean', 'mean of the heads'], ...[0, 1, 2, 3].map((h) => [h, `head ${h + 1}`])], (value) => { head = value; ui.redraw(); });
@@ -204,7 +204,7 @@ export default {
     const mapNote = html('p', { class: 'ex-hint' });
     const attention = html('div', { class: 'pg-look' }, html('div', {}, headSelect, mapNote), html('div', { class: 'pg-scroll', tabindex: 0, role: 'region', 'aria-label': 'Attention weights' }, map.element));
     const look = html('details', { class: 'pg-more' }, html('summary', { text: 'Look at weights, masks and attention' }), html('div', { class: 'pg-look' }, html('div', {}, partSelect, lookNote), canvas), attention);
-    look.addEventListener('toggle', () => { looking = look.open; if (looking) peek(); });
+    look.addEventListener('toggle', () => { looking = look.open; if (looking) peek(); ui.redraw(); });
     const challenge = html('div', {});
     const budgetSelect = select('Budget', BUDGETS.map((n) => [n, bytes(n)]), (n) => { budget = Number(n); ui.redraw(); });
     budgetSelect.value = budget;
@@ -236,7 +236,7 @@ export default {
       if (!('task' in shown) || shown.task !== task) { drawSizes(run); drawTask(task); }
       preset.value = known?.line ?? '?';
       for (const [name, control] of Object.entries(sizes)) {
-        if (![...control.options].some((option) => Number(option.value) === settings[name])) control.append(html('option', { value: settings[name], text: String(settings[name]) }));
+        if (![...control.options].some((option) => Number(option.value) === settings[name])) control.append(html('option', { value: settings[name], text: SIZES[name][1](settings[name]) }));
         control.value = settings[name];
       }
       sizes.keep.hidden = ![...lettersOf(settings).values()].includes('m');
@@ -277,6 +277,7 @@ export default {
       heads.forEach((head, i) => { head.textContent = (task ? ['asked', 'should be', 'it says'] : ['German, never seen in training', 'should be', 'the run writes'])[i]; });
       for (const element of [typing, contest, saving, numbers.querySelector('.pg-bleu')]) element.hidden = Boolean(task);
       for (const one of brushes.children) if (one.dataset.letter === 'n') one.hidden = !task;
+      if (!task && model.get('brush') === 'n') ui.set('brush', 's'); // of a translator nothing can be removed
       headSelect.lastChild.hidden = headSelect.children[3].hidden = headsOf({ task }) < 4;
       if (headsOf({ task }) < 4 && Number(head) > 1) headSelect.value = head = 'mean';
     }
@@ -356,7 +357,7 @@ export default {
       const far = axes.x === 'step' ? Math.max(...runs.filter(alike).map(({ settings }) => settings.steps)) : Math.max(5, ...found.flatMap(({ x }) => x));
       const high = scored ? 100 : Math.max(2, ...found.flatMap(({ y }) => y));
       chart.update({
-        label: `${scored ? (bench ? 'Share of answers that are right' : 'BLEU on validation sentences') : 'Training loss'} against ${axes.x === 'step' ? 'steps' : 'seconds'} of ${runs.length} runs`,
+        label: `${scored ? (bench ? 'Share of answers that are right' : 'BLEU on validation sentences') : 'Training loss'} against ${axes.x === 'step' ? 'steps' : 'seconds'} of ${of(runs.length, 'run')}`,
         x: { label: axes.x === 'step' ? 'steps' : 'seconds of training on this machine', domain: [0, far] },
         y: { label: scored ? unit : `loss, nats ${bench ? 'an answer' : 'a token'}`, domain: [0, high] },
         marks: [
@@ -400,14 +401,16 @@ export default {
       const texts = (run.samples ?? []).map((text) => text.toLowerCase().match(/\p{L}+|[.,?]/gu) ?? []);
       repeated.hidden = Boolean(task) || !texts.length || texts.some((all) => all.length < 4 || 2 * new Set(all).size > all.length); // each piece twice or more, in the mean
       const { translated } = run;
-      answer.textContent = translated ? `${translated.translation || '–'}${translated.unknown.length ? ` (it has never seen ${translated.unknown.map((word) => `“${word}”`).join(', ')})` : ''}${translated.cut ? ' (only the beginning was read)' : ''}` : run.begun ? '…' : 'Press Train, and this run translates it while it learns.';
+      answer.textContent = translated && run.typed ? `${translated.translation || '–'}${translated.unknown.length ? ` (it has never seen ${translated.unknown.map((word) => `“${word}”`).join(', ')})` : ''}${translated.cut ? ' (only the beginning was read)' : ''}` : run.begun ? (run.typed && '…') : 'Press Train, and this run translates it while it learns.';
     }
 
     function drawLook(run) {
       if (!look.open) return;
-      const found = run.look;
+      const found = run.look?.part === part ? run.look : undefined;
+      const asked = `${run.life} ${part}`; // another run, or another part of this one
+      if (!found && shown.asked !== asked) { shown.asked = asked; peek(); }
       canvas.hidden = !found?.values;
-      if (!found?.values) { lookNote.textContent = run.begun ? (found ? 'A Fourier transform has no weights.' : '…') : 'Press Train or One step: weights are drawn when a run begins.'; return; }
+      if (!found?.values) { lookNote.textContent = run.begun ? (found ? `${run.settings.task ? 'What is removed' : 'A Fourier transform'} has no weights.` : '…') : 'Press Train or One step: weights are drawn when a run begins.'; return; }
       const { rows, columns, values, bits, origin, name, of } = found;
       canvas.width = columns;
       canvas.height = rows;
@@ -425,7 +428,7 @@ export default {
 
     function drawAttention(run) {
       if (!look.open) return;
-      const found = run.look?.attention;
+      const found = run.look?.part === part ? run.look.attention : undefined;
       attention.hidden = !found;
       if (!found) return;
       const { weights, rows, columns } = found;
@@ -433,7 +436,7 @@ export default {
       const of = (h) => weights.subarray(h * n, (h + 1) * n);
       const values = head === 'mean' ? of(0).map((_, i) => mean(Array.from({ length: headsOf(run.settings) }, (__, h) => weights[h * n + i]))) : of(Number(head));
       map.element.firstChild.setAttribute('class', `ex-heatmap ex-${run.look.origin}`);
-      mapNote.textContent = `${part.endsWith('.cross') ? 'How much each piece of the translation takes from each piece of the German sentence' : 'How much each piece, a row, takes from each of the pieces above the columns'}, ${run.settings.task ? 'in the first example' : 'for the sentence that you typed'}.`;
+      mapNote.textContent = `${part.endsWith('.cross') ? 'How much each piece of the translation takes from each piece of the German sentence' : 'How much each piece, a row, takes from each of the pieces above the columns'}, ${run.settings.task || !run.typed ? 'in the first example' : 'for the sentence that you typed'}.`;
       map.update({ values, rows: rows.length, cols: columns.length, rowLabels: rows, colLabels: columns, label: `${mapNote.textContent} ${head === 'mean' ? 'Mean of the heads' : `Head ${Number(head) + 1}`}.` });
     }
 
