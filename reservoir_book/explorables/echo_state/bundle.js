@@ -920,8 +920,8 @@ var PATIENCE = 160;
 var FLOOR = 1e-16;
 var superscript = (n) => String(n).replace("-", "⁻").replace(/\d/g, (digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]);
 var small = (x) => {
-  const e = Math.floor(Math.log10(x));
-  return e > -3 ? number(Number(x.toPrecision(2))) : `${(x / 10 ** e).toFixed(1)} · 10${superscript(e)}`;
+  const [m, e] = x.toExponential(1).split("e");
+  return e > -3 ? number(Number(x.toPrecision(2))) : `${m} · 10${superscript(Number(e))}`;
 };
 var view_default = {
   render({ model, el }) {

@@ -590,7 +590,7 @@ var view_default = {
     if (Object.keys(records).length) {
       const wanted = html(
         "select",
-        { id: "ls-recorded", "aria-label": "A recorded stack" },
+        { "aria-label": "A recorded stack" },
         html("option", { value: "", text: "Go to a recorded stack" }),
         Object.entries(records).map(([name, { name: recipe }]) => html("option", { value: name, text: `${name} (${recipe.split("/")[1]})` }))
       );
