@@ -79,7 +79,8 @@ POSTER = (
         "poster/sensitive",
         loses_more(("narrow", "narrow-frozen"), ("trained", FEED_FORWARD)),
         tasks=("brackets", "facts", "grammar"),
-        why=f"{QUARTER}; on the circle a run learns or does not, and there is no cost to compare",
+        why=f"of freezing, and of feed-forward layers alone: {QUARTER}; on the circle a run learns or does not, and"
+        " there is no cost to compare",
     ),
     Claim("poster/small-ffn", alike("narrow", "narrow-frozen", SAME), why=QUARTER),
     Claim(
@@ -406,9 +407,9 @@ PRETRAINED = (
     Claim(
         "lu/matched",
         better("body-matched", NEITHER),
-        why=f"on three tasks of their four it helps; {SWEPT}",
+        why=f"on four tasks of their seven it helps, on two it harms; {SWEPT}",
         says="the pretrained tensors' means and standard deviations alone make a random body better on bit memory,"
-        " ListOps and MNIST, and worse on CIFAR-10",
+        " ListOps, MNIST and homology, and worse on CIFAR-10 and its pixels",
         where=f"{LU}, accuracy with matched statistics [2nd]",
     ),
     Claim(
@@ -759,7 +760,7 @@ DESCRIBED = {
     "bair/setup": "says how it was done; the recipes do the same: `reservoirs/…` all have two decoder layers",
     "bair/compared-with": "says what is compared with what; chapter 5 has both readings, and a rule for each",
     "reservoir-transformers/still-backpropagate": "defines a reservoir; tests hold ours to it, bit by bit",
-    "reservoir-transformers/readout": "on a readout alone, which chapters 1 and 2 train so",
+    "reservoir-transformers/readout": "on a reservoir under a readout, as in chapters 1 and 2",
     "blog/weight-class": "a question: Chapter 10 has every method on the same axes",
     "blog/mixer": "tells MLP-Mixer from the others; the rows `mix-mixer` and `mix-fourier` are on the bench",
     "blog/terminology": "a definition; chapter 2 starts from it",
@@ -775,7 +776,8 @@ DESCRIBED = {
     "one-layer/code-scale": "how the released code differs; ours scales what it is asked to scale",
     "one-layer/code-xavier": "how the released code differs; ours draws what it is asked to draw",
     "one-layer/code-stale": "a trap of the released code; ours makes the mask anew at every step",
-    "one-layer/code-plain": "says how it was done; the recipes do the same: all models of chapter 8 are bare",
+    "one-layer/code-plain": "says how it was done; the translators of chapter 8 do the same; most of its models on"
+    " the bench train biases and norms",
     "bair/plan": "a plan; appendix A7 carries it out",
 }
 """Sentences that say how something was done, ask or define, and what the book does instead of judging them."""
