@@ -639,6 +639,7 @@ PREDICTIONS = (
         "ours/free",
         as_good(f"circle/{FEED_FORWARD}", "circle/trained", SAME)
         + as_good(f"facts/{ATTENTION}", "facts/trained", SMALL),
+        why="“little” is at most half as many operations again on the circle, and at most 10 points on facts",
         says="What a task does not need costs little to freeze: feed-forward layers on the circle, attention on facts.",
     ),
     Claim(
@@ -706,7 +707,8 @@ PREDICTIONS = (
         "ours/either-half",
         better("frozen-queries-keys", ATTENTION) + better("frozen-values-output", ATTENTION),
         tasks=("circle-64", "circle-128"),
-        why="with four heads; at width 32 frozen queries and keys fail",
+        why="whether more runs learn with either half random than with both; with four heads; at width 32 frozen"
+        " queries and keys fail",
         says="In a model that is wide enough either half of attention may stay random, but not both.",
     ),
 )
@@ -723,6 +725,7 @@ HELD_OUT = (
         "held-out/free",
         as_good(FEED_FORWARD, "trained", SAME) + as_good(EMBEDDINGS, "trained", SAME),
         tasks=("recall",),
+        why="“nothing” is at most half as many operations again to nine answers in ten",
         says="What recall does not need, feed-forward layers and embeddings, costs nothing to freeze.",
     ),
     Claim(
