@@ -592,13 +592,7 @@ def built_and_trained(runs: Sequence[Run]) -> Generator[None, None, list[tuple[A
     """
     missing = {path_of(source): source for run in runs for source in missing_sources(run)}.values()
     for name in dict.fromkeys(source.recipe for source in missing):
-        while True:
-            try:
-                yield from executing([source for source in missing if source.recipe == name])
-                break
-            except Busy:
-                time.sleep(AGAIN)
-                yield
+        yield from executing_in_turn([source for source in missing if source.recipe == name])
     models, tasks, corpora = build_all(runs)
     yield
     before = [Untrained.of(run, model) for run, model in zip(runs, models, strict=True)]
@@ -633,6 +627,16 @@ def executing(runs: Sequence[Run]) -> Generator[None, None, list[Record | Traini
             found[path_of(run)] = record_run(*built, notes=said, together=len(left))
             yield
         return [found[path_of(run)] for run in runs]
+
+
+def executing_in_turn(runs: Sequence[Run]) -> Generator[None, None, list[Record | TrainingError]]:
+    """`executing`, as soon as no other process trains one of the runs."""
+    while True:
+        try:
+            return (yield from executing(runs))
+        except Busy:
+            time.sleep(AGAIN)
+            yield
 
 
 def execute_together(runs: Sequence[Run]) -> list[Record | TrainingError]:
