@@ -39,7 +39,7 @@ from reservoir_lab.runs.execution import execute, train_run
 from reservoir_lab.runs.provenance import check_settled, code
 from reservoir_lab.runs.records import find_records
 from reservoir_lab.runs.run import Run
-from reservoir_lab.runs.together import build_all, executing, table_of, training_of, whole
+from reservoir_lab.runs.together import build_all, executing_in_turn, table_of, training_of, whole
 
 LARGEST = 15e6  # bytes of a file that is sent back
 STEPS = 60  # of a timing
@@ -217,7 +217,8 @@ def row(
         bench.rates()[name] = lr  # what the recipe is told in this process
         words += f", looked at: {statistics.fmean(line['score'] for line in by_rate[lr]):.1f} at {lr:g}"
     runs: list[Run] = [registry.get(f"bench/{name}", scale=scale, seed=seed) for seed in seeds]
-    found = (yield from executing([run.evolve(device=device) for run in runs])) if runs else []
+    # Another row that begins with the weights of these may train them just now.
+    found = (yield from executing_in_turn([run.evolve(device=device) for run in runs])) if runs else []
     bad = [str(one) for one in found if isinstance(one, TrainingError)]
     scores = [one.score for one in found if not isinstance(one, TrainingError)]
     if scores:

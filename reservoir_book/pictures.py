@@ -99,6 +99,11 @@ def bar(x: float, y: float, height: float, pieces: Iterable[tuple[float, str]]) 
     return "".join(drawn)
 
 
+def percent(share: float) -> str:
+    """A percentage without digits after the point; 100 means all, so what is just below it has one."""
+    return f"{min(share, 99.9):.1f}" if 99.5 <= share < 100 else f"{share:.0f}"
+
+
 def shares(columns: Mapping[str, str], rows: Mapping[str, Sequence[float | None]]) -> str:
     """A table of percentages, the darker the larger.
 
@@ -120,7 +125,7 @@ def shares(columns: Mapping[str, str], rows: Mapping[str, Sequence[float | None]
         )
         for j, p in enumerate(percentages):
             look = {"text_anchor": "middle", "fill": "#fff" if p and p > 55 else LIGHT}
-            drawn.append(text(left + wide * (j + 0.5), y + 20, "–" if p is None else f"{p:.0f}", **look))
+            drawn.append(text(left + wide * (j + 0.5), y + 20, "–" if p is None else percent(p), **look))
     size = left + wide * len(columns) + 8, top + high * len(rows) + 8
     return svg(*size, rect(0, 0, *size, fill="#fff"), *drawn, role="img")
 

@@ -192,7 +192,6 @@ def bars(
     x: str,
     y: str,
     origin: str | Mapping[str, str] = "trained",
-    height: int = HEIGHT,
 ) -> go.Figure:
     """One bar per name: the mean over its seeds, with a whisker from the smallest to the largest.
 
@@ -200,12 +199,11 @@ def bars(
         values: for each name, one value per seed.
         x, y: titles of the axes, with units.
         origin: a key of `ORIGINS`, or one for each name.
-        height: pixels.
     """
     colours = [colour(origin if isinstance(origin, str) else origin[name]) for name in values]
     seeds = [np.asarray(each, dtype=float) for each in values.values()]
     means, spread = [float(each.mean()) for each in seeds], whiskers(seeds, color=ORIGINS["fixed"])
-    drawn = figure(x=x, y=y, height=height, showlegend=False)
+    drawn = figure(x=x, y=y, showlegend=False)
     return drawn.add_bar(x=list(values), y=means, marker={"color": colours}, width=0.6, error_y=spread)
 
 
@@ -226,8 +224,6 @@ def scatter(
     x: str,
     y: str,
     stand_out: Sequence[str] = (),
-    names: Mapping[str, str] | None = None,
-    height: int = 440,
 ) -> go.Figure:
     """One point per method: the means over its seeds, with whiskers to the smallest and the largest; x is logarithmic.
 
@@ -237,12 +233,10 @@ def scatter(
         methods: name -> its x and its y, one of each per seed, and a key of `ORIGINS`.
         x, y: titles of the axes, with units.
         stand_out: names whose points are filled and large; the others are small and open.
-        names: what the legend calls each origin.
-        height: pixels.
     """
-    drawn = figure(x=x, y=y, height=height)
+    drawn = figure(x=x, y=y, height=440)
     for origin in ORIGINS:
-        named = {"name": (names or {}).get(origin, origin), "legendgroup": origin, "showlegend": True}
+        named = {"name": origin, "legendgroup": origin, "showlegend": True}
         for chosen, size, symbol in ((True, 11, "circle"), (False, 7, "circle-open")):
             group = {
                 name: (np.asarray(xs, dtype=float), np.asarray(ys, dtype=float))
@@ -268,14 +262,13 @@ def scatter(
     return drawn.update_xaxes(type="log")
 
 
-def attention_map(weights: Any, *, src: Sequence[str], tgt: Sequence[str], height: int = 500) -> go.Figure:
+def attention_map(weights: Any, *, src: Sequence[str], tgt: Sequence[str]) -> go.Figure:
     """What one sequence has to do with another, such as attention weights, as a heatmap: a row for each token of `tgt`.
 
     Args:
         weights: (tgt, src), between 0 and 1; a tensor or an array.
         src: the tokens that are attended to, across.
         tgt: the tokens that attend, down.
-        height: pixels.
 
     Raises:
         ValueError: the shapes do not fit together.
@@ -291,7 +284,7 @@ def attention_map(weights: Any, *, src: Sequence[str], tgt: Sequence[str], heigh
     # Room for the tokens is made by their length: plotly's own way leaves too little of a narrow page for the map.
     left, below = (24 + 7 * max(map(len, tokens)) for tokens in (tgt, src))
     margin = {"l": left, "r": 8, "t": 24, "b": 28 + below * 3 // 4}
-    drawn = figure(x="attended to", y="attends", height=height, margin=margin)
+    drawn = figure(x="attended to", y="attends", height=500, margin=margin)
     drawn.add_heatmap(
         z=shown.round(3).tolist(),  # what colour can show, and the notebook stays small
         zmin=0,
@@ -313,18 +306,15 @@ Prefix = tuple[tuple[str, ...], float]
 """Pieces written so far, and their log-probability."""
 
 
-def search_tree(
-    steps: Sequence[Sequence[Prefix]], *, marked: Mapping[str, Sequence[str]], height: int = 420
-) -> go.Figure:
+def search_tree(steps: Sequence[Sequence[Prefix]], *, marked: Mapping[str, Sequence[str]]) -> go.Figure:
     """The prefixes that a beam search kept: each is a point, joined to the prefix that it continues.
 
     Args:
         steps: for each step, the prefixes that were kept, each (pieces, log-probability).
         marked: translations to trace through the tree, by name: their pieces. The first is drawn solid.
-        height: pixels.
     """
     score = {pieces: log_p for step in steps for pieces, log_p in step}
-    drawn = figure(x="pieces written", y="log-probability of the prefix (nats)", height=height)
+    drawn = figure(x="pieces written", y="log-probability of the prefix (nats)", height=420)
     above = score | {(): 0.0}
     edges = [
         (len(pieces), above[pieces[:-1]], log_p) for pieces, log_p in score.items() if pieces[:-1] in above

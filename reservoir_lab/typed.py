@@ -16,9 +16,10 @@ from reservoir.files import read_bounded
 T = TypeVar("T")
 DIGITS = 20  # of a whole number, which has to fit 64 bits
 SHOWN = 300  # characters of a message: what it quotes may be long
+LARGEST = 2**24  # bytes of a file
 
 
-def decode(path: Path, kind: type[T], *, remedy: str, largest: int = 2**24) -> T:
+def decode(path: Path, kind: type[T], *, remedy: str) -> T:
     """What a file says, as a value of type `kind`.
 
     Args:
@@ -26,13 +27,12 @@ def decode(path: Path, kind: type[T], *, remedy: str, largest: int = 2**24) -> T
         kind: a type as msgspec knows them: a dataclass, TypedDict or Struct, with `Annotated[…, msgspec.Meta(…)]` for
             ranges.
         remedy: what an error tells the reader to do.
-        largest: bytes that it may have.
 
     Raises:
         ValueError: it holds no such value or cannot be read, in one sentence with path, place and remedy.
     """
     try:
-        return typed(parse(read_bounded(path, largest), toml=path.suffix == ".toml"), kind)
+        return typed(parse(read_bounded(path, LARGEST), toml=path.suffix == ".toml"), kind)
     except (OSError, ValueError) as error:
         raise ValueError(f"{path} cannot be read: {error}; {remedy}") from error
 

@@ -11,31 +11,10 @@ from reservoir.weights.masks import Supermask
 from reservoir_lab.evidence import sources
 
 D, FF, SRC, TGT = 16, 24, 40, 30
+SIZES = {"d_model": D, "n_heads": 2, "d_ff": FF, "decoder_layers": 2, "norm_first": True, "dropout": 0.0}
 CONFIGS = {
-    "shared": EncoderDecoderConfig(
-        SRC,
-        SRC,
-        d_model=D,
-        n_heads=2,
-        d_ff=FF,
-        encoder_layers=3,
-        decoder_layers=2,
-        norm_first=True,
-        dropout=0.0,
-        share_layers=True,
-    ),
-    "own": EncoderDecoderConfig(
-        SRC,
-        TGT,
-        d_model=D,
-        n_heads=2,
-        d_ff=FF,
-        encoder_layers=2,
-        decoder_layers=2,
-        norm_first=True,
-        dropout=0.0,
-        tie="output",
-    ),
+    "shared": EncoderDecoderConfig(SRC, SRC, encoder_layers=3, share_layers=True, **SIZES),
+    "own": EncoderDecoderConfig(SRC, TGT, encoder_layers=2, tie="output", **SIZES),
 }
 
 
@@ -92,17 +71,7 @@ def test_what_is_read_for_a_token():
 
 
 def test_sharing_saves_no_byte_of_a_file_of_masks():
-    own = EncoderDecoderConfig(
-        SRC,
-        SRC,
-        d_model=D,
-        n_heads=2,
-        d_ff=FF,
-        encoder_layers=3,
-        decoder_layers=2,
-        norm_first=True,
-        dropout=0.0,
-    )
+    own = EncoderDecoderConfig(SRC, SRC, encoder_layers=3, **SIZES)
     for name in account(own.build()).index:
         a, b = (account(config.build()).loc[name, "on disk"] for config in (own, CONFIGS["shared"]))
         assert (a == b) == name.startswith("supermask")

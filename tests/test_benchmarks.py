@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 import torch
@@ -18,22 +19,14 @@ from reservoir.weights import Freeze, freeze, initialise
 from reservoir_book import benchmarks as page
 
 pytestmark = pytest.mark.check
+CONFIG = EncoderDecoderConfig(
+    40, 40, d_model=16, n_heads=2, d_ff=32, encoder_layers=2, decoder_layers=1, norm_first=True, dropout=0.0
+)
 
 
 @pytest.fixture(scope="module")
 def model():
-    config = EncoderDecoderConfig(
-        40,
-        40,
-        d_model=16,
-        n_heads=2,
-        d_ff=32,
-        encoder_layers=2,
-        decoder_layers=1,
-        norm_first=True,
-        dropout=0.0,
-    )
-    model = initialise(EncoderDecoder(config), seed=0).eval()
+    model = initialise(EncoderDecoder(CONFIG), seed=0).eval()
     with torch.no_grad():
         for name, tensor in model.named_parameters():
             if "norm" in name or "bias" in name:  # not at their usual ones and zeros
@@ -86,32 +79,18 @@ def test_ctranslate2_finds_the_same_translations_and_others_are_refused(model, s
 
 
 def test_a_model_that_pegasus_cannot_be_is_refused():
-    config = EncoderDecoderConfig(
-        40, 40, d_model=16, n_heads=2, d_ff=32, encoder_layers=1, decoder_layers=1, norm_first=False
-    )
     with pytest.raises(ValueError, match="pre-LN, tied throughout"):
-        decoding.peer(EncoderDecoder(config))
+        decoding.peer(EncoderDecoder(replace(CONFIG, norm_first=False)))
 
 
 @pytest.mark.parametrize("peer", [steps.TheirMarian, steps.TheirTransformer])
 def test_peers_of_a_translators_step_have_our_sizes(peer):
-    config = EncoderDecoderConfig(
-        40,
-        40,
-        d_model=16,
-        n_heads=2,
-        d_ff=32,
-        encoder_layers=2,
-        decoder_layers=1,
-        norm_first=True,
-        dropout=0.0,
-    )
-    theirs, src, tgt = peer(config), torch.randint(3, 40, (2, 7)), torch.randint(3, 40, (2, 5))
+    theirs, src, tgt = peer(CONFIG), torch.randint(3, 40, (2, 7)), torch.randint(3, 40, (2, 5))
     assert theirs(Batch(src, tgt, tgt, 10)).shape == (2, 5, 40)
     norms = (
         2 * 2 * 16 if peer is steps.TheirMarian else 0
     )  # a pre-LN stack ends in one, and Marian is post-LN
-    ours = sum(p.numel() for p in EncoderDecoder(config).parameters())
+    ours = sum(p.numel() for p in EncoderDecoder(CONFIG).parameters())
     assert sum(p.numel() for p in theirs.parameters() if p.requires_grad) == ours - norms
 
 

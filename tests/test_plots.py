@@ -251,11 +251,10 @@ def test_a_method_is_a_point_with_whiskers_and_each_origin_has_one_entry():
             x="bytes",
             y="BLEU",
             stand_out=["good"],
-            names={"masked": "chosen"},
         )
     )
     traces = drawn["data"]
-    assert [trace["name"] for trace in traces if trace["showlegend"]] == ["trained", "chosen"]
+    assert [trace["name"] for trace in traces if trace["showlegend"]] == ["trained", "masked"]
     (good,) = (trace for trace in traces if trace["text"] == ["good"])
     assert (good["x"], good["y"]) == ([20.0], [6.0]) and good["error_y"]["array"] == [2.0]
     assert good["marker"]["symbol"] == "circle" and drawn["layout"]["xaxis"]["type"] == "log"

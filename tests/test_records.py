@@ -16,6 +16,7 @@ from repeated import write
 from small import files, sentence
 
 from reservoir.datasets import shipped
+from reservoir.files import locked
 from reservoir.training import Optimiser
 from reservoir_lab import recipes
 from reservoir_lab.corpora.content import content_digest
@@ -503,6 +504,8 @@ def test_lines_are_packed_whole_or_below_what_they_share(folders, tmp_path):
     )
     assert len(ship_records(sent)) == 5 and [one.seed for one in find_records(NAME)] == list(range(5))
     assert names(shipped) == [f"{NAME}/laptop/seed-{seed}" for seed in range(5)]
+    with locked(shipped), pytest.raises(RecordError, match="another process packs"):
+        ship_records(sent)
     (sent / "more.jsonl").write_bytes((sent / "more.jsonl").read_bytes()[:-100])
     before = (shipped / "transformer.jsonl").read_bytes()
     with pytest.raises(RecordError, match=r"more\.jsonl, line 3: it holds no record"):

@@ -88,6 +88,11 @@ STILLS: dict[str, Callable[[], explorables.Explorable | str]] = {
 }  # fmt: skip
 
 
+def test_100_percent_are_all():
+    shown = ["0", "99", "99.5", "99.9", "99.9", "100"]
+    assert [pictures.percent(share) for share in (0, 99.4, 99.5, 99.86, 99.97, 100)] == shown
+
+
 @pytest.mark.parametrize("name", STILLS)
 def test_a_still_has_its_digest(name):
     shown = STILLS[name]()

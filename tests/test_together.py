@@ -119,6 +119,20 @@ def test_weights_are_stored_and_where_a_source_has_lost_its_own_that_is_said(tmp
         execute_together([registry.get("bench/facts/mask-over-embeddings", scale="smoke", seed=2)])
 
 
+def test_a_source_is_trained_once_and_waited_for_where_another_process_trains_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("RESERVOIR_RESULTS", str(tmp_path))
+    run, source = (
+        registry.get(f"bench/facts/{row}", scale="smoke", seed=3)
+        for row in ("mask-over-embeddings", "trained")
+    )
+    pieces = built_and_trained([run, run.evolve(optimiser={"lr": 0.02})])
+    with locked(path_of(source), advice=""):
+        for _ in range(6):
+            next(pieces)
+        assert not path_of(source).exists()
+    assert len(whole(pieces)) == 2 and read_record(path_of(source)).together == 1
+
+
 def test_what_is_refused_leaves_no_empty_folders(tmp_path):
     with pytest.raises(ValueError, match="refused"), locked(tmp_path / "new" / "laptop" / "seed-0.json"):
         raise ValueError("refused")

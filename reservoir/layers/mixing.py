@@ -323,17 +323,16 @@ class CrossAttention(Heads):
         return attention_weights(q, k, mask=mask)
 
 
-def turn(x: Tensor, *, base: float = 10_000.0) -> Tensor:
-    """Rotary positions (Su et al. 2021): features 2i and 2i+1 at position p turn by `p · base^(-2i / d_head)`.
+def turn(x: Tensor) -> Tensor:
+    """Rotary positions (Su et al. 2021): features 2i and 2i+1 at position p turn by `p · 10000^(-2i / d_head)`.
 
     The dot product of two turned vectors depends on how far apart they stand and not on where.
 
     Args:
         x: (..., length, d_head), d_head even.
-        base: of the angles.
     """
     length, d_head = x.shape[-2:]
-    speed = base ** (-torch.arange(0, d_head, 2, device=x.device, dtype=torch.float32) / d_head)
+    speed = 10_000.0 ** (-torch.arange(0, d_head, 2, device=x.device, dtype=torch.float32) / d_head)
     angle = torch.outer(torch.arange(length, device=x.device, dtype=torch.float32), speed)
     cosine, sine = angle.cos(), angle.sin()  # (length, d_head / 2)
     even, odd = x.float().unflatten(-1, (-1, 2)).unbind(-1)

@@ -319,22 +319,19 @@ class Score:
     signature: str
 
 
-def bleu(
-    hypotheses: Sequence[str], references: Sequence[str], *, tokenise: str = "13a", lowercase: bool = False
-) -> Score:
+def bleu(hypotheses: Sequence[str], references: Sequence[str], *, tokenise: str = "13a") -> Score:
     """Corpus BLEU (Papineni et al. 2002) against one reference each.
 
     Args:
         hypotheses, references: as many sentences in either.
         tokenise: sacreBLEU's tokeniser; "none" for text that is tokenised already, which is then scored as Moses's
             multi-bleu.perl scores it. These scores are not comparable with those of plain text.
-        lowercase: ignore case.
     """
     if len(hypotheses) != len(references) or not len(references):
         raise ValueError(
             "hypotheses and references must have the same number of sentences, at least one,"
             f" got {len(hypotheses)} and {len(references)}"
         )
-    metric = BLEU(tokenize=tokenise, lowercase=lowercase, force=tokenise == "none")
+    metric = BLEU(tokenize=tokenise, force=tokenise == "none")
     score = metric.corpus_score(list(hypotheses), [list(references)]).score
     return Score(score, str(metric.get_signature()))

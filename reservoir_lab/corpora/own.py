@@ -69,10 +69,10 @@ READ = or_packed(*TABLES, *TEXTS)
 """What the names of tables and texts end in."""
 
 
-def few(items: Iterable[Any], most: int = FEW) -> str:
+def few(items: Iterable[Any]) -> str:
     """The first of some items, and an ellipsis where there are more."""
     shown = [str(item) for item in items]
-    return ", ".join(shown[:most]) + " …" * bool(shown[most:])
+    return ", ".join(shown[:FEW]) + " …" * bool(shown[FEW:])
 
 
 def _later(default: Any) -> Any:

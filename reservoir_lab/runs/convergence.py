@@ -9,14 +9,15 @@ from typing import Any, Literal, get_args
 import pandas as pd
 
 from reservoir.datasets import shipped
-from reservoir.layers.arguments import check_choice, check_number
+from reservoir.layers.arguments import check_choice
 from reservoir_lab.runs import registry
-from reservoir_lab.runs.records import Record, RecordError, find_records
+from reservoir_lab.runs.records import Record, find_records
 from reservoir_lab.runs.registry import results
 
 Axis = Literal["steps", "flops"]
 
 WITHIN = 0.02
+"""Near the best is 98 % of its score, or 1 / 0.98 of it where less is better."""
 
 
 def all_records(family: str = "") -> Iterator[Record]:
@@ -83,41 +84,21 @@ def frame(recipe: str | None = None, *, scale: str | None = None) -> pd.DataFram
     return pd.DataFrame(lines)
 
 
-def steps_to_converge(record: Record, *, within: float = WITHIN) -> int:
-    """The step of the first validation point that is within a share of the run's best one.
+def epochs_to_converge(record: Record) -> float:
+    """Passes over the training data to the first validation point that is within a share (`WITHIN`) of the best one.
 
     A run of a fixed length whose learning rate falls to zero improves to the end, if only by a little; its very best
     point says how long it was, this one how soon it came near.
 
     Args:
-        record: of a finished run.
-        within: 0.02 takes the first point with 98 % of the best score, or with 1 / 0.98 of the smallest where less is
-            better; 0 the best point itself.
-
-    Raises:
-        ValueError: `within` is not in [0, 1).
+        record: of a finished run that says how long an epoch was.
     """
-    check_number("within", within, least=0, below=1)
     scores = [point["metrics"][record.metric] for point in record.points]
     if record.larger_is_better:
-        near = [score >= (1 - within) * max(scores) for score in scores]
+        near = [score >= (1 - WITHIN) * max(scores) for score in scores]
     else:
-        near = [score * (1 - within) <= min(scores) for score in scores]
-    return record.points[near.index(True)]["step"]
-
-
-def epochs_to_converge(record: Record, *, within: float = WITHIN) -> float:
-    """`steps_to_converge` in passes over the training data.
-
-    Raises:
-        RecordError: the record is too old to say how long an epoch was.
-    """
-    if not record.epoch_steps:
-        raise RecordError(
-            f"the record of {record.recipe} ({record.scale}, seed {record.seed}) does not say how many steps an epoch"
-            " has; run it again with --fresh"
-        )
-    return steps_to_converge(record, within=within) / record.epoch_steps
+        near = [score * (1 - WITHIN) <= min(scores) for score in scores]
+    return record.points[near.index(True)]["step"] / record.epoch_steps
 
 
 def curve(record: Record, *, axis: Axis = "steps") -> tuple[list[float], list[float]]:
@@ -152,22 +133,18 @@ def cost_to_reach(record: Record, target: float, *, axis: Axis = "steps") -> flo
     return None
 
 
-def cost_ratio(
-    record: Record, against: Record, *, axis: Axis = "steps", within: float = WITHIN
-) -> float | None:
-    """What `record` had cost when it came within a share of the best score of `against`, by what that one had cost.
+def cost_ratio(record: Record, against: Record, *, axis: Axis = "steps") -> float | None:
+    """What `record` had cost when it came within `WITHIN` of the best score of `against`, by what that one had cost.
 
     Below 1, `record` was there sooner; None if it never was. Both must be scored by one metric on one validation set.
 
     Args:
         record, against: finished runs.
         axis: as in `curve`.
-        within: 0.02 asks for 98 % of the best score, or for 1 / 0.98 of the smallest where less is better; 0 for the
-            best score itself.
     """
     if record.metric != against.metric:
         raise ValueError(f"one is scored by {record.metric}, the other by {against.metric}")
     scores = curve(against)[1]
-    target = max(scores) * (1 - within) if against.larger_is_better else min(scores) / (1 - within)
+    target = max(scores) * (1 - WITHIN) if against.larger_is_better else min(scores) / (1 - WITHIN)
     ours, theirs = (cost_to_reach(one, target, axis=axis) for one in (record, against))
     return None if ours is None or theirs is None else ours / theirs

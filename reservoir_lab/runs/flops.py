@@ -82,18 +82,17 @@ def count_products(work: Callable[[], object]) -> float:
     return float(counter.get_total_flops())
 
 
-def cost(model: nn.Module, loss: Callable[[], Tensor], *, moments: int = 2) -> dict[str, float]:
+def cost(model: nn.Module, loss: Callable[[], Tensor]) -> dict[str, float]:
     """Count what a training step of any module costs.
 
     Args:
         model: any module, frozen and masked as it will be trained; its gradients are left as they are.
         loss: computes the loss of one batch. It is called once, and its backward pass is made.
-        moments: numbers that the optimiser keeps of each trainable one; Adam keeps 2.
 
     Returns:
         "flops" of one step's matrix products, forward and backward; "trainable" and "trainable_all_rows", as
-        `reservoir.weights.report` counts them; "step_bytes" for gradients and moments, which rows that never get a
-        gradient take, too; "stored_bytes", which a file must hold.
+        `reservoir.weights.report` counts them; "step_bytes" for gradients and Adam's two moments, which rows that never
+        get a gradient take, too; "stored_bytes", which a file must hold.
     """
     moves = [parameter for parameter in model.parameters() if parameter.requires_grad]
     flops = count_products(lambda: torch.autograd.grad(loss(), moves, allow_unused=True) if moves else loss())
@@ -102,7 +101,7 @@ def cost(model: nn.Module, loss: Callable[[], Tensor], *, moments: int = 2) -> d
         "flops": flops,
         "trainable": found.trainable,
         "trainable_all_rows": found.trainable_all_rows,
-        "step_bytes": (1 + moments) * sum(parameter.nbytes for parameter in moves),
+        "step_bytes": 3 * sum(parameter.nbytes for parameter in moves),
         "stored_bytes": found.stored_bytes,
     }
 

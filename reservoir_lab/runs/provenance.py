@@ -141,10 +141,10 @@ def peaks(device: torch.device, dtype: torch.dtype) -> Peaks:
     )
 
 
-def _fastest(work: Callable[[], object], device: torch.device, times: int, turns: int = 6) -> float:
+def _fastest(work: Callable[[], object], device: torch.device, times: int) -> float:
     """Seconds that `work` takes, at best, done so many times in a row."""
     clock, found = (time.process_time if device.type == "cpu" else time.perf_counter), []
-    for _ in range(turns):
+    for _ in range(6):
         started = clock()
         for _ in range(times):
             work()

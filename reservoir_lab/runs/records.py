@@ -20,7 +20,7 @@ from typing import Annotated, Any, NotRequired, TypedDict, cast
 from msgspec import Meta
 
 from reservoir.datasets import shipped
-from reservoir.files import atomic_writes, read_bounded
+from reservoir.files import atomic_writes, locked, read_bounded
 from reservoir_lab.runs import registry
 from reservoir_lab.runs.registry import record_path, results
 from reservoir_lab.runs.run import ABSENT, Run, flat, other_fields
@@ -424,23 +424,22 @@ def _compared(record: Record, made: registry.Recipe) -> str:
 # ---- what ships ------------------------------------------------------------------------------------------------------
 
 
-def ship_records(folder: Path | None = None, to: Path | None = None) -> list[str]:
-    """Put the records below a folder into the files of their families, a line a run, in place of older ones.
+def ship_records(folder: Path | None = None) -> list[str]:
+    """Put the records below a folder into the files of those that ship, a line a run, in place of older ones.
 
     Left out with a warning is what could not ship: runs of other fields than a recipe has, or of code that is no
     commit's.
 
     Args:
         folder: holds records, a file each or many in .jsonl or .jsonl.gz; by default the results folder.
-        to: where the families' files lie; by default those that ship.
 
     Returns:
         What was put there, "family/row/scale/seed-0".
 
     Raises:
-        RecordError: there is no record, or one is damaged.
+        RecordError: there is no record, or one is damaged, or another process packs records there.
     """
-    folder, to = folder or results(), to or shipped() / "results"
+    folder, to = folder or results(), shipped() / "results"
     files = sorted(
         path
         for path in folder.glob("**/*")
@@ -453,20 +452,23 @@ def ship_records(folder: Path | None = None, to: Path | None = None) -> list[str
         )
     packed: dict[str, dict[tuple[str, str, int], Record]] = {}
     changed: list[str] = []
-    for record in came:
-        where = f"{record.recipe}/{record.scale}/seed-{record.seed}"
-        if why := _unfit(record):
-            warnings.warn(f"{where} is left out: {why}", RecordWarning, stacklevel=2)
-            continue
-        family = record.recipe.partition("/")[0]
-        if family not in packed:
-            file = to / f"{family}.jsonl"
-            packed[family] = {_key(one): one for one in (_records_in(file) if file.exists() else ())}
-        older = packed[family].get(_key(record))
-        if older is None or older.date <= record.date:
-            packed[family][_key(record)] = record
-            changed.append(where)
-    atomic_writes({to / f"{family}.jsonl": _lines(records) for family, records in packed.items()})
+    with locked(to) as mine:
+        if not mine:
+            raise RecordError(f"another process packs records into {to}: wait until it has ended")
+        for record in came:
+            where = f"{record.recipe}/{record.scale}/seed-{record.seed}"
+            if why := _unfit(record):
+                warnings.warn(f"{where} is left out: {why}", RecordWarning, stacklevel=2)
+                continue
+            family = record.recipe.partition("/")[0]
+            if family not in packed:
+                file = to / f"{family}.jsonl"
+                packed[family] = {_key(one): one for one in (_records_in(file) if file.exists() else ())}
+            older = packed[family].get(_key(record))
+            if older is None or older.date <= record.date:
+                packed[family][_key(record)] = record
+                changed.append(where)
+        atomic_writes({to / f"{family}.jsonl": _lines(records) for family, records in packed.items()})
     return changed
 
 

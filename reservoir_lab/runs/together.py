@@ -45,6 +45,7 @@ from reservoir_lab.runs.run import Run
 
 WARM = 3  # steps on a GPU before their kernels are recorded, as PyTorch asks
 AT_ONCE = 25  # steps that are started before another group of models may start some
+AGAIN = 0.1  # seconds after which it is asked again whether another process has trained what is needed
 Result = TypeVar("Result")
 KNOWN = 128  # tasks whose batches a process keeps, since other rows learn from the same
 
@@ -583,14 +584,15 @@ def build_all(runs: Sequence[Run]) -> tuple[list[nn.Module], list[Any], list[Any
 def built_and_trained(runs: Sequence[Run]) -> Generator[None, None, list[tuple[Any, ...]]]:
     """Build runs that differ in their seeds and learning rates alone and train them, in pieces.
 
-    Those whose weights they begin with and that are not here are executed first, those of one recipe together.
+    Those whose weights they begin with and that are not here are executed first, those of one recipe together; which
+    another process trains is waited for.
 
     Returns:
         For each its model, task, corpus, history (or why it diverged), and what was known before it was trained.
     """
-    missing = [source for run in runs for source in missing_sources(run)]
+    missing = {path_of(source): source for run in runs for source in missing_sources(run)}.values()
     for name in dict.fromkeys(source.recipe for source in missing):
-        yield from executing([source for source in missing if source.recipe == name])
+        yield from executing_in_turn([source for source in missing if source.recipe == name])
     models, tasks, corpora = build_all(runs)
     yield
     before = [Untrained.of(run, model) for run, model in zip(runs, models, strict=True)]
@@ -603,21 +605,38 @@ def executing(runs: Sequence[Run]) -> Generator[None, None, list[Record | Traini
 
     Weights are written next to the records, as `execute` does. A run that diverged has no record, and its error is
     returned in its place.
+
+    Raises:
+        Busy: another process trains one of them.
     """
-    found: dict[Any, Record | TrainingError] = {
-        path_of(run): record for run in runs if (record := recorded(run))
-    }
-    left = [run for run in runs if path_of(run) not in found]
-    notes = [list(filter(None, [check_settled(run)])) for run in left]
-    parts = (yield from built_and_trained(left)) if left else []
-    for run, (model, task, corpus, history, before), said in zip(left, parts, notes, strict=True):
-        if isinstance(history, TrainingError):
-            found[path_of(run)] = TrainingError(f"{run.recipe} (seed {run.seed}): {history}")
-            continue
-        built = (run, model, task, corpus, history, before)
-        found[path_of(run)] = record_run(*built, notes=said, together=len(left))
-        yield
-    return [found[path_of(run)] for run in runs]
+    with ExitStack() as stack:
+        for run in runs:
+            if not stack.enter_context(locked(path_of(run), advice=RESULTS_ADVICE)):
+                raise Busy(run)
+        found: dict[Any, Record | TrainingError] = {
+            path_of(run): record for run in runs if (record := recorded(run))
+        }
+        left = [run for run in runs if path_of(run) not in found]
+        notes = [list(filter(None, [check_settled(run)])) for run in left]
+        parts = (yield from built_and_trained(left)) if left else []
+        for run, (model, task, corpus, history, before), said in zip(left, parts, notes, strict=True):
+            if isinstance(history, TrainingError):
+                found[path_of(run)] = TrainingError(f"{run.recipe} (seed {run.seed}): {history}")
+                continue
+            built = (run, model, task, corpus, history, before)
+            found[path_of(run)] = record_run(*built, notes=said, together=len(left))
+            yield
+        return [found[path_of(run)] for run in runs]
+
+
+def executing_in_turn(runs: Sequence[Run]) -> Generator[None, None, list[Record | TrainingError]]:
+    """`executing`, as soon as no other process trains one of the runs."""
+    while True:
+        try:
+            return (yield from executing(runs))
+        except Busy:
+            time.sleep(AGAIN)
+            yield
 
 
 def execute_together(runs: Sequence[Run]) -> list[Record | TrainingError]:
@@ -633,8 +652,4 @@ def execute_together(runs: Sequence[Run]) -> list[Record | TrainingError]:
         ValueError: they cannot be trained together.
         Busy: another process trains one of them.
     """
-    with ExitStack() as stack:
-        for run in runs:
-            if not stack.enter_context(locked(path_of(run), advice=RESULTS_ADVICE)):
-                raise Busy(run)
-        return whole(executing(runs))
+    return whole(executing(runs))

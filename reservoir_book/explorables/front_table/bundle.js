@@ -625,7 +625,7 @@ var worker_default = '(() => {\n  // reservoir_book/explorables/shared/draws.mjs
 var SEEDS = 2 ** 20;
 var FEWEST = 1e3;
 var KEPT = 4;
-var whole = (share) => share.toFixed(share >= 99.5 && share < 99.95 ? 1 : 0);
+var whole = (share) => share >= 99.5 && share < 100 ? Math.min(share, 99.9).toFixed(1) : share.toFixed(0);
 var range = (scores) => {
   const [low, high] = [Math.min(...scores), Math.max(...scores)].map(whole);
   return low === high ? low : `${low} to ${high}`;

@@ -9,7 +9,7 @@ import source from './worker.mjs?worker';
 const SEEDS = 2 ** 20; // those that a press draws from; runs that are recorded have smaller ones
 const FEWEST = 1000;
 const KEPT = 4; // curves of a cell that stay
-const whole = (share) => share.toFixed(share >= 99.5 && share < 99.95 ? 1 : 0); // 100 means all
+const whole = (share) => (share >= 99.5 && share < 100 ? Math.min(share, 99.9).toFixed(1) : share.toFixed(0)); // 100 means all
 const range = (scores) => { const [low, high] = [Math.min(...scores), Math.max(...scores)].map(whole); return low === high ? low : `${low} to ${high}`; };
 
 export default {
