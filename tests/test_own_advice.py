@@ -170,7 +170,7 @@ FAULTS = {
     "few words": Fault("2 words, too few to split: write more", dict(a__txt="a b\n"), story),
     "too few": Fault("at least 4 of them must differ", dict(train__de=lines(3), train__en=lines(3)),
                      lambda d: write(d, **sides(4))),
-    "too few of a class": Fault("at least 4 of them must differ, and be of one class", dict(a__csv="text,label\nb,y\na,x\n"),
+    "too few of a class": Fault("4 of them must differ, and be of one class", dict(a__csv="text,label\nb,y\na,x\n"),
                                 lambda d: write(d, a__csv="text,label\nb,y\na1,x\na2,x\na3,x\na4,x\n")),
     "too few, parts given": Fault("or give files named test and valid", dict(train__csv=film(2)),
                                   lambda d: write(d, test__csv=film(2), valid__csv=film(2))),
