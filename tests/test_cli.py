@@ -242,7 +242,8 @@ BAD = {  # a command line -> (its exit status, what is said)
     "run --freeze.layers encoder.9": (1, "encoder.9"),
     "run --task.corpus mini30k": (1, "mini30k"),
     "run --task.corpus files:/nowhere": (1, "/nowhere"),
-    "run --seeds 220:200": (1, "--seeds 220:200 must go up"),
+    "run --seeds 220:200": (1, "--seeds 220:200 must be the first seed and a larger number"),
+    "run --seeds 0:x": (1, "--seeds 0:x must be the first seed and a larger number"),
     "run --measure": (1, "--measure belongs to a dry run"),
     "run transformer/miniature --dry-run --fresh": (
         1,

@@ -559,9 +559,9 @@ def split(
     for part in lacking:
         if not len(parts[part]):
             raise DataError(
-                f"{whole.paths[0]} has {len(whole):,} {unit}, too few to split off a {part} part: write until"
-                f" {2 * len(lacking)} of them differ, of one class where there are classes, or give files named"
-                f" {' and '.join(sorted(lacking))}"
+                f"{whole.paths[0]} has too few {unit} to split off a {part} part ({len(whole):,}): at least"
+                f" {2 * len(lacking)} of them must differ, and be of one class where there are classes; write more, or"
+                f" give files named {' and '.join(sorted(lacking))}"
             )
     seen = {key(row) for row in parts["train"].rows}
     for part, rows in sorted(parts.items(), key=lambda item: (item[0] != "train", item[0] != "valid")):

@@ -539,22 +539,22 @@ def with_ranges(words: Sequence[str]) -> list[str]:
     """The words of a command in which ranges of seeds, such as `--seeds 200:220`, are written out.
 
     Raises:
-        ValueError: a range is empty or the wrong way round.
+        ValueError: a range is empty, the wrong way round, or not of two numbers.
     """
     found: list[str] = []
     option = ""
     words = [part for word in words for part in (word.split("=") if word.startswith("--seeds=") else [word])]
     for word in words:
         option = word if word.startswith("-") else option
-        ends = re.fullmatch(r"(\d+):(\d+)", word)
-        if option != "--seeds" or ends is None:
+        if option != "--seeds" or ":" not in word:
             found.append(word)
             continue
-        first, end = int(ends[1]), int(ends[2])
+        ends = re.fullmatch(r"(\d+):(\d+)", word)
+        first, end = map(int, ends.groups()) if ends else (0, 0)
         if not first < end <= first + LONGEST_RANGE:
             raise ValueError(
-                f"--seeds {word} must go up, from the first seed to the one after the last, at most"
-                f" {LONGEST_RANGE:,} of them: 200:220 are twenty"
+                f"--seeds {word} must be the first seed and a larger number, the one after the last, for at most"
+                f" {LONGEST_RANGE:,} seeds: 200:220 are twenty"
             )
         found += map(str, range(first, end))
     return found
