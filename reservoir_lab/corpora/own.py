@@ -559,7 +559,7 @@ def split(
     for part in lacking:
         if not len(parts[part]):
             raise DataError(
-                f"{whole.paths[0]} has {len(whole):,} {unit}, too few to split off a {part} part: write until"
+                f"{whole.paths[0]} has too few {unit} ({len(whole):,}) to split off a {part} part: write until"
                 f" {2 * len(lacking)} of them differ, of one class where there are classes, or give files named"
                 f" {' and '.join(sorted(lacking))}"
             )
