@@ -142,6 +142,8 @@ def test_a_file_of_another_model_or_a_damaged_one_is_refused(tmp_path):
         load(path, path)
     with pytest.raises(WeightsError, match="path must name a file, such as"):
         save(gpt2(), tmp_path)
+    with pytest.raises(WeightsError, match="is a folder, not a file"):
+        load(gpt2(), tmp_path)
 
 
 def test_state_that_is_no_tensor_is_not_lost_in_silence(tmp_path):

@@ -198,11 +198,8 @@ def test_an_override_is_recorded_under_a_name_of_its_own(call, text, results):
 @pytest.mark.parametrize("command", ["run", "show"])
 def test_a_recipe_that_does_not_exist_gets_the_nearest_suggested(call, results, command):
     status, out, err = call(command, "transformer/miniatur", "--scale", "smoke")
-    assert status == 1 and not out
-    assert (
-        sentence(err)
-        == "error: there is no recipe 'transformer/miniatur'; did you mean 'transformer/miniature'?"
-    )
+    said = "error: there is no recipe 'transformer/miniatur'; did you mean 'transformer/miniature'?"
+    assert status == 1 and not out and sentence(err) == said
     assert "did you mean 'transformer'?" in sentence(call("table", "transfomer")[2])
     assert files(results) == []
 
@@ -213,6 +210,7 @@ BAD = {  # a command line -> (its exit status, what is said)
     "rum transformer": (2, "there is no command 'rum'; did you mean 'run'?"),
     "list --budget.steps 3": (2, "unknown argument '--budget.steps'; see reservoir list --help"),
     "list transfomer": (1, "did you mean 'transformer'?"),
+    "show transformer": (1, "there is no recipe 'transformer'; did you mean 'transformer/m"),
     "show transformer/[/blah]": (1, "there is no recipe 'transformer/[/blah]'"),
     "run --device cuda": (1, "device is 'cuda', but this machine has no GPU that torch can use"),
     "run --compiled --device cpu": (

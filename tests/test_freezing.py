@@ -340,9 +340,10 @@ def test_what_is_given_but_empty_draws_nothing():
     assert moved(before, bits(initialise(model, seed=4)))
 
 
-def test_an_empty_choice_beside_a_plan_is_refused_as_any_other_is():
-    with pytest.raises(ValueError, match="a plan or what to freeze, not both"):
-        freeze(initialise(EncoderDecoder(CONFIG), seed=3), Freeze(attention=True), layers=())
+@pytest.mark.parametrize(("plan", "given"), [(Freeze(attention=True), {"layers": ()}), ("encoder.*", {})])
+def test_an_empty_choice_beside_a_plan_and_a_pattern_in_its_place_are_refused(plan, given):
+    with pytest.raises(ValueError, match=r"or what to freeze, .*, not both, got "):
+        freeze(initialise(EncoderDecoder(CONFIG), seed=3), plan, **given)
 
 
 # Reports and origins

@@ -258,8 +258,9 @@ def test_what_is_given_but_empty_masks_nothing():
 
 def test_a_plan_has_no_fields_beside_it():
     model = encoder_alone()
-    with pytest.raises(ValueError, match="takes a plan or its fields, got both: put patterns into the plan"):
-        supermask(model, Mask(keep=0.5), seed=0, patterns="*")
+    for plan, fields, said in ((Mask(keep=0.5), {"patterns": "*"}, r"Mask.* and patterns"), (0.5, {}, "0.5")):
+        with pytest.raises(ValueError, match=f"takes a plan, .* or its fields, .*, not both, got {said}$"):
+            supermask(model, plan, seed=0, **fields)
     assert not masks(model)
 
 

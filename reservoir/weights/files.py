@@ -150,7 +150,7 @@ def _opened(path: Path) -> Iterator[Any]:
     """A file, opened by the safetensors library, which checks its header; every error names the file."""
     sys.audit("reservoir.read", str(path))  # safetensors opens files without Python's knowing
     if not path.is_file():
-        raise WeightsError(f"there is no file {path}")
+        raise WeightsError(f"{path} is a folder, not a file" if path.is_dir() else f"there is no file {path}")
     try:
         with safe_open(path, framework="pt") as file:
             yield file

@@ -122,9 +122,10 @@ def freeze(
     fields = {name: listed(names) for name, names in named.items() if names is not None} | parts
     if plan is None and where is None and not fields:
         return model.requires_grad_(False)
-    if plan is not None and (where is not None or fields):
+    if plan is not None and (where is not None or fields or not isinstance(plan, Freeze)):
         raise ValueError(
-            "freeze takes a plan or what to freeze, not both: put layers and patterns into the plan"
+            "freeze takes a plan, such as Freeze(attention=True), or what to freeze, such as patterns='*.mlp.*',"
+            f" not both, got {plan!r}"
         )
     plan = Freeze(**fields) if plan is None else plan
     frozen: dict[int, Owned] = {}

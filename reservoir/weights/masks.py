@@ -182,9 +182,10 @@ def supermask(model: nn.Module, plan: Mask | None = None, *, seed: int, **fields
         if "keep" not in fields:
             raise ValueError("supermask needs the share of weights to keep, such as keep=0.5")
         plan = Mask(**fields)
-    elif fields:
+    elif fields or not isinstance(plan, Mask):
         raise ValueError(
-            f"supermask takes a plan or its fields, got both: put {', '.join(fields)} into the plan"
+            "supermask takes a plan, such as Mask(keep=0.5), or its fields, such as keep=0.5, not both, got"
+            f" {' and '.join([repr(plan), *fields])}"
         )
     found = maskable(model)
     wanted = chosen(found, patterns=plan.patterns, what="matrix that can be masked")

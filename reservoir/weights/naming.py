@@ -328,10 +328,7 @@ def layer_name(items: Sequence[Owned], layer: str) -> str:
         if found := LAYER.match(item.path):
             stacks.setdefault(found[1], set()).add(int(found[2]))
     if len(stacks) != 1:
-        there = (
-            " and ".join(repr(f"{prefix}{layer}") for prefix in stacks)
-            or f"no numbered layers: {_some(items)}"
-        )
+        there = " and ".join(repr(one + layer) for one in stacks) or f"no numbered layers: {_some(items)}"
         raise ValueError(f"layers={layer} could be one of several or none, the model has {there}; give names")
     ((prefix, numbers),) = stacks.items()
     count, number = max(numbers) + 1, int(layer)

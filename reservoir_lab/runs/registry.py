@@ -114,6 +114,7 @@ def elsewhere(name: str) -> str:
 def _unknown(name: str, known: list[str]) -> str:
     if not known:
         return f"there is no recipe {name!r}: none has been entered yet; import reservoir_lab.recipes first"
+    known = [one for one in known if one.startswith(f"{name}/")] or known  # it may be a family
     return f"there is no recipe {name!r}; {hint(name, known, otherwise='`reservoir list` shows all')}"
 
 
