@@ -150,7 +150,7 @@ for _kind in CAUSAL:
 
 DEPTH, MOST = 8, 0.9
 ROWS = {
-    "none": "Nothing is skipped: to the bit `reservoirs/transformer-8`, but all estimators are trained and measured.",
+    "none": "Nothing is skipped, as in `reservoirs/transformer-8`, but all estimators are trained and measured.",
     "estimated": "A value network predicts the gradient below a reservoir, from its input and the gradient above.",
     "identity": "The gradient above a reservoir is passed on as it is, past what the reservoir adds.",
     "synthetic": "A synthetic gradient: predicted from the reservoir's input alone, as Jaderberg et al. 2017 do.",
