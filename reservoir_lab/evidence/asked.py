@@ -79,8 +79,7 @@ POSTER = (
         "poster/sensitive",
         loses_more(("narrow", "narrow-frozen"), ("trained", FEED_FORWARD)),
         tasks=("brackets", "facts", "grammar"),
-        why=f"of the sensitivity alone, by frozen feed-forward layers; {QUARTER}; on the circle a run learns or does"
-        " not, and there is no cost to compare",
+        why=f"of the sensitivity alone, by feed-forward layers; {QUARTER}; the circle has no cost to compare",
     ),
     Claim("poster/small-ffn", alike("narrow", "narrow-frozen", SAME), why=QUARTER),
     Claim(
@@ -183,8 +182,7 @@ POSTER = (
                 ("brackets-128/trained", f"brackets-128/{part}"),
             )
         ),
-        why="a cause cannot be asked; in its place, that freezing costs less in a large model than in a small one,"
-        " whichever part",
+        why="a cause cannot be asked; in its place, that freezing any part costs less in a large model",
     ),
     Claim(
         "poster/pretrained",
@@ -213,6 +211,7 @@ POSTER = (
 
 KINDS = ("reservoir-ffn", "reservoir-transformer")
 AS_DEEP = "every second layer is frozen; next to the model as deep, all of which is trained"
+WHOLE = f"of whole reservoirs; {AS_DEEP}"
 AS_MANY = "every second layer is frozen; next to the model with as many layers that learn"
 
 TIME = "operations in place of time, to nine tenths of what the other model reaches (on the circle, to 90 %)"
@@ -328,11 +327,7 @@ RESERVOIRS = (
     Claim(
         "reservoir-transformers/distributed", needs="machines apart from each other, and a device at the edge"
     ),
-    Claim(
-        "reservoir-transformers/remain",
-        as_good("reservoir-transformer", "trained", SAME),
-        why=f"of whole reservoirs; {AS_DEEP}",
-    ),
+    Claim("reservoir-transformers/remain", as_good("reservoir-transformer", "trained", SAME), why=WHOLE),
     Claim(
         "reservoir-transformers/cover",
         needs="no run: Cover's theorem is on points in general position; Chapter 1 counts what it says",
@@ -390,11 +385,7 @@ BLOG = (
     ),
 )
 FNET = (
-    Claim(
-        "fnet/quality",
-        keeps("mix-fourier-post", "post", 92),
-        why=f"of the quality alone, the lower share; {FNETS_LAYOUT}",
-    ),
+    Claim("fnet/quality", keeps("mix-fourier-post", "post", 92), why=f"of quality alone; {FNETS_LAYOUT}"),
     Claim(
         "fnet/speed",
         needs="BERT trained on the GPUs and TPUs of the paper; our benchmarks time single layers",
@@ -507,8 +498,7 @@ ONE_LAYER = (
     Claim(
         "one-layer/abstract",
         keeps("mask-shared-everything", "trained", 62),
-        why="62 %, cut off, is the lower of the two shares that the figures make, 17.29 of 27.51; one layer, random"
-        " embeddings",
+        why="62 %, cut off, is the lower share of the figures, 17.29 of 27.51; one layer, random embeddings",
     ),
     Claim(
         "one-layer/match",
@@ -719,8 +709,7 @@ PREDICTIONS = (
         "ours/either-half",
         better("frozen-queries-keys", ATTENTION) + better("frozen-values-output", ATTENTION),
         tasks=("circle-64", "circle-128"),
-        why="whether more runs learn with either half random than with both; with four heads; at width 32 frozen"
-        " queries and keys fail",
+        why="whether more runs learn than with both; with four heads; at width 32 frozen queries and keys fail",
         says="In a model that is wide enough either half of attention may stay random, but not both.",
     ),
 )
@@ -791,8 +780,7 @@ DESCRIBED = {
     "one-layer/code-scale": "how the released code differs; ours scales what it is asked to scale",
     "one-layer/code-xavier": "how the released code differs; ours draws what it is asked to draw",
     "one-layer/code-stale": "a trap of the released code; ours makes the mask anew at every step",
-    "one-layer/code-plain": "says how it was done; the translators of chapter 8 do the same; most of its models on"
-    " the bench train biases and norms",
+    "one-layer/code-plain": "says how it was done; chapter 8's translators do the same, most of its models do not",
     "bair/plan": "a plan; appendix A7 carries it out",
 }
 """Sentences that say how something was done, ask or define, and what the book does instead of judging them."""
