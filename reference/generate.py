@@ -502,15 +502,15 @@ def exercise_table(name: str, caption: str, found: Iterable[Exercise]) -> str:
 
 
 def exercise_page(project: Path) -> str:
-    """All exercises by topic, then by difficulty."""
+    """All exercises by chapter, then by difficulty."""
     found = exercises(project)
     caption = "All exercises in the order of the chapters."
     parts = [
         FRONT.format(title="Exercises"),
         "Each exercise begins from code that runs as it stands, or from the playground's model. Most have a check\n"
         "that names the mistake, and all have a folded solution. Those of the kind *change, predict, run, explain*\n"
-        "ask you to change an experiment, say what will happen, and explain what did.\n\n## By topic\n",
-        exercise_table("tab-exercises-by-topic", caption, found),
+        "ask you to change an experiment, say what will happen, and explain what did.\n\n## By chapter\n",
+        exercise_table("tab-exercises-by-chapter", caption, found),
     ]
     for level in LEVELS:
         some = [one for one in found if one.level == level]

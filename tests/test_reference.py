@@ -116,9 +116,9 @@ def test_no_page_of_the_library_is_larger_than_300_kB(made, rendered_book):
 
 def test_the_exercises_are_all_listed(made):
     text = (made / "exercises.md").read_text(encoding="utf-8")
-    by_topic, *by_difficulty = text.split("## By topic")[1].split("\n## ")
+    by_chapter, *by_difficulty = text.split("## By chapter")[1].split("\n## ")
     row = re.compile(r"\]\(#(ex-[\w-]+)\)\n  - (\w+)\n  - ([\w, ]+)\n  - (?:`(\w+)`)?")
-    listed = row.findall(by_topic)
+    listed = row.findall(by_chapter)
     checked = {label: name for label, _, _, name in listed if name}
     assert checked == {label: check.answers[1] for label, check in EXERCISES.items()}
     again = [found for part in by_difficulty for found in row.findall(part)]
