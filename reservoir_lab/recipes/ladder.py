@@ -15,7 +15,7 @@ little, and all of `RATES` are tried again at width 128 (`RETRIED`).
 A larger size also takes more steps, and from width 256 on it is deeper. Three rows and their control are run again at
 width 128 with one of the two changed (`AGAIN`), to tell it from the width.
 
-Chapters 5 and 8, with appendix A4: the papers' sizes on text that anybody may have, for an hour of one GPU.
+Chapters 5 and 8, with appendix A4: the papers' sizes on text that anybody may have, for some hours of one GPU.
 
 IWSLT14 has to be put in place by hand, and enwik8 to be downloaded. So the translators of fairseq's small size, with
 its two dictionaries, read Tatoeba's sentences, and the language models of enwik8's size 100 MB of Wikipedia's articles
