@@ -197,13 +197,13 @@ POSTER = (
     ),
     Claim(
         "poster/language-size",
-        needs="the sizes of the language model, which the poster does not state",
+        needs="the dimensions of the language model, which the poster does not state",
         says="“38M parameters”",
         where="poster, the heading of its third table [doc]",
     ),
     Claim(
         "poster/lm-shares",
-        needs="the sizes of the language model, which the poster does not state",
+        needs="the dimensions of the language model, which the poster does not state",
         says="the shares of the parameters that are trained, row by row",
         where="poster, table 3, Trainable/All [doc]",
     ),

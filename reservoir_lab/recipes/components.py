@@ -366,4 +366,5 @@ for _row in ELSEWHERE:
 for _row in LONGER:
     _about = f"Ours: chapter 3's wider translator; {COMBINED[_row][0]}."
     enter(f"combinations/longer-{_row}", _about, changed, transformer.multi30k, _row)
-enter("combinations/longest-no-encoder", "Ours: the same for as many operations as with an encoder.", longest)
+_about = "Ours: chapter 3's wider translator without an encoder, for as many operations."
+enter("combinations/longest-no-encoder", _about, longest)

@@ -279,7 +279,7 @@ def large_random(scale: Scale) -> Run:
 
 @recipe("supermask/pretrained")
 def large_pretrained(scale: Scale) -> Run:
-    """The same with the embeddings of `supermask/trained`, frozen and not masked."""
+    """Half of one shared layer, on the embeddings of `supermask/trained`: only masks are trained."""
     return with_embeddings(large_random(scale), "supermask/trained")
 
 
