@@ -219,11 +219,7 @@ def whiskers(seeds: Sequence[np.ndarray], **look: Any) -> dict[str, Any]:
 
 
 def scatter(
-    methods: Mapping[str, tuple[Sequence[float], Sequence[float], str]],
-    *,
-    x: str,
-    y: str,
-    stand_out: Sequence[str] = (),
+    methods: Mapping[str, tuple[Sequence[float], Sequence[float], str]], *, x: str, y: str
 ) -> go.Figure:
     """One point per method: the means over its seeds, with whiskers to the smallest and the largest; x is logarithmic.
 
@@ -232,33 +228,29 @@ def scatter(
     Args:
         methods: name -> its x and its y, one of each per seed, and a key of `ORIGINS`.
         x, y: titles of the axes, with units.
-        stand_out: names whose points are filled and large; the others are small and open.
     """
     drawn = figure(x=x, y=y, height=440)
     for origin in ORIGINS:
-        named = {"name": origin, "legendgroup": origin, "showlegend": True}
-        for chosen, size, symbol in ((True, 11, "circle"), (False, 7, "circle-open")):
-            group = {
-                name: (np.asarray(xs, dtype=float), np.asarray(ys, dtype=float))
-                for name, (xs, ys, of) in methods.items()
-                if of == origin and (name in stand_out) == chosen
-            }
-            if not group:
-                continue
-            spread = whiskers(
-                [y for _, y in group.values()], color=colour(origin, 0.6), thickness=1.2, width=3
-            )
-            drawn.add_scatter(
-                x=[float(xs.mean()) for xs, _ in group.values()],
-                y=[float(ys.mean()) for _, ys in group.values()],
-                mode="markers",
-                text=["<br>".join(textwrap.wrap(name, HOVER, break_on_hyphens=False)) for name in group],
-                hovertemplate="%{text}<br>%{x:.3s}, %{y:.1f}<extra></extra>",
-                marker={"color": colour(origin), "size": size, "symbol": symbol},
-                error_y=spread,
-                **named,
-            )
-            named["showlegend"] = False  # the legend has the origin
+        group = {
+            name: (np.asarray(xs, dtype=float), np.asarray(ys, dtype=float))
+            for name, (xs, ys, of) in methods.items()
+            if of == origin
+        }
+        if not group:
+            continue
+        spread = whiskers([y for _, y in group.values()], color=colour(origin, 0.6), thickness=1.2, width=3)
+        drawn.add_scatter(
+            x=[float(xs.mean()) for xs, _ in group.values()],
+            y=[float(ys.mean()) for _, ys in group.values()],
+            mode="markers",
+            text=["<br>".join(textwrap.wrap(name, HOVER, break_on_hyphens=False)) for name in group],
+            hovertemplate="%{text}<br>%{x:.3s}, %{y:.1f}<extra></extra>",
+            marker={"color": colour(origin), "size": 11},
+            error_y=spread,
+            name=origin,
+            legendgroup=origin,
+            showlegend=True,
+        )
     return drawn.update_xaxes(type="log")
 
 

@@ -250,15 +250,12 @@ def test_a_method_is_a_point_with_whiskers_and_each_origin_has_one_entry():
             },
             x="bytes",
             y="BLEU",
-            stand_out=["good"],
         )
     )
     traces = drawn["data"]
     assert [trace["name"] for trace in traces if trace["showlegend"]] == ["trained", "masked"]
-    (good,) = (trace for trace in traces if trace["text"] == ["good"])
-    assert (good["x"], good["y"]) == ([20.0], [6.0]) and good["error_y"]["array"] == [2.0]
-    assert good["marker"]["symbol"] == "circle" and drawn["layout"]["xaxis"]["type"] == "log"
-    (other,) = (trace for trace in traces if trace["text"] == ["other"])
-    assert other["marker"]["symbol"] == "circle-open" and not other["error_y"]["visible"]
+    (masked,) = (trace for trace in traces if trace["name"] == "masked")
+    assert masked["text"] == ["good", "other"] and drawn["layout"]["xaxis"]["type"] == "log"
+    assert (masked["x"], masked["y"]) == ([20.0, 5.0], [6.0, 1.0]) and masked["error_y"]["array"] == [2.0, 0.0]
     (whole,) = (trace["text"] for trace in traces if trace["name"] == "trained")
     assert whole == ["whole and with a name that is longer<br>than a line"]

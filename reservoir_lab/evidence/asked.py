@@ -217,9 +217,9 @@ AS_MANY = "every second layer is frozen; next to the model with as many layers t
 TIME = "operations in place of time, to nine tenths of what the other model reaches (on the circle, to 90 %)"
 
 
-def each(ask: object, *others: object, of: tuple[str, ...] = KINDS) -> tuple[Ask, ...]:
+def each(ask: object, *others: object) -> tuple[Ask, ...]:
     """The same question of feed-forward and of whole reservoirs."""
-    return tuple(one for kind in of for one in ask(kind, *others))  # type: ignore[operator]
+    return tuple(one for kind in KINDS for one in ask(kind, *others))  # type: ignore[operator]
 
 
 BAIR = (

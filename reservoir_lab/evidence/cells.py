@@ -174,9 +174,9 @@ def as_good(a: str, b: str, within: float, of: str = "score") -> tuple[Ask, ...]
     return (Ask("as good", (a,), (b,), within, of),)
 
 
-def alike(a: str, b: str, within: float, of: str = "score") -> tuple[Ask, ...]:
+def alike(a: str, b: str, within: float) -> tuple[Ask, ...]:
     """Neither is more than so many points below the other."""
-    return as_good(a, b, within, of) + as_good(b, a, within, of)
+    return as_good(a, b, within) + as_good(b, a, within)
 
 
 def keeps(a: str, b: str, percent: float, of: str = "score") -> tuple[Ask, ...]:
@@ -489,7 +489,6 @@ def found(
     asked: tuple[Ask, ...],
     task: str = "",
     *,
-    any_of: bool = False,
     outcome: Outcome = "holds",
     rows: Rows = judged,
 ) -> Finding:
@@ -498,14 +497,13 @@ def found(
     Args:
         asked: what is asked, such as `better("trained", "frozen-attention")`.
         task: on which task.
-        any_of: whether one of several questions is enough.
         outcome: what the sentence says.
         rows: where the runs come from; the judged ones.
 
     Raises:
         NotFoundError: the runs say something else.
     """
-    what = Claim("this page", asked, any_of, (task,) if task else ())
+    what = Claim("this page", asked, tasks=(task,) if task else ())
     for column in what.columns():
         said = finding(what, column, rows)
         if said.outcome() != outcome:

@@ -28,8 +28,8 @@ from reservoir_lab.runs.run import Run
 from reservoir_lab.runs.start import InitFromRun
 from reservoir_lab.typed import hint
 
-LOOKED, JUDGED = range(10), range(200, 220)
-"""Seeds that are for looking, and those that are run once the rules are written."""
+JUDGED = range(200, 220)
+"""Seeds that are run once the rules are written; those below 10 are for looking."""
 USUAL = 3e-3  # where nobody has swept yet
 
 
