@@ -256,6 +256,6 @@ def test_a_method_is_a_point_with_whiskers_and_each_origin_has_one_entry():
     assert [trace["name"] for trace in traces if trace["showlegend"]] == ["trained", "masked"]
     (masked,) = (trace for trace in traces if trace["name"] == "masked")
     assert masked["text"] == ["good", "other"] and drawn["layout"]["xaxis"]["type"] == "log"
-    assert (masked["x"], masked["y"]) == ([20.0, 5.0], [6.0, 1.0]) and masked["error_y"]["array"] == [2.0, 0.0]
+    assert (masked["x"], masked["y"], masked["error_y"]["array"]) == ([20.0, 5.0], [6.0, 1.0], [2.0, 0.0])
     (whole,) = (trace["text"] for trace in traces if trace["name"] == "trained")
     assert whole == ["whole and with a name that is longer<br>than a line"]

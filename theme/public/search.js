@@ -64,6 +64,7 @@
       return show(pages, found.length ? `Found on ${found.length} ${found.length === 1 ? 'page' : 'pages'}${more}` : `Nothing found for “${words}”`);
     } catch {
       forget();
+      if (mine !== asked) return undefined;
       return show([], location.protocol === 'file:' ? FROM_DISK : 'The search index could not be loaded. Type on to try again, or reload the page.');
     }
   }
