@@ -402,6 +402,21 @@ def test_a_search_whose_index_could_not_be_loaded_is_tried_again(browser, fixtur
             page.locator(".search [role=option]").first.wait_for()
 
 
+def test_a_search_that_fails_after_the_field_was_cleared_says_nothing(browser, fixture_book):
+    held = []
+    with opened(browser, f"{fixture_book}/") as page:
+        page.route("**/fragment/*", lambda route: held.append(route))
+        page.keyboard.press("/")
+        with page.expect_request("**/fragment/*"):
+            page.keyboard.type("softmax")
+        page.locator(".search input").fill("")
+        page.wait_for_timeout(500)
+        for route in held:
+            route.abort()
+        page.wait_for_timeout(500)
+        assert page.locator(".search-status").inner_text() == ""
+
+
 def test_the_pages_can_be_read_without_scripts(browser, fixture_book):
     with opened(browser, f"{fixture_book}/elements/", java_script_enabled=False) as page:
         assert page.locator("#sidebar").is_visible()
